@@ -1,0 +1,37 @@
+// The named policies.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "relaygen/profile.h"
+#include "relaygen/relay.h"
+
+namespace relaygen {
+
+/// small | large | auto. auto: the small model where the profile holds evidence that it answers as well.
+enum class AnswerBy : std::uint8_t { small, large, automatic };
+
+/// large-only, small-only, relay, random, all-candidates, answer-only.
+[[nodiscard]] std::span<const std::string_view> policy_names();
+
+/// What a policy needs of a request: the policy itself and the cues it fires on.
+struct PreparedPolicy {
+  Policy policy;
+  CueSet cues;
+};
+
+struct PolicyChoice {
+  std::string name = "relay";
+  AnswerBy answer_by = AnswerBy::automatic;
+  std::optional<std::uint32_t> min_large_tokens{};  ///< over the profile's, over the default
+  std::optional<std::uint32_t> max_small_tokens{};
+  double random_rate = 0;
+};
+
+/// Turns a name and a profile into a policy. Errors: usage (unknown name: the known ones are listed), bad_profile.
+[[nodiscard]] Result<PreparedPolicy> prepare_policy(const PolicyChoice& choice, const Profile& profile);
+
+}  // namespace relaygen

@@ -1,0 +1,221 @@
+// The relay: one text written by two models.
+//
+// Options in, result out, events on the way. A Generation is one text: create it from a request, run it on an engine,
+// read the completion. The token log is the truth; everything else derives from it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "relaygen/cues.h"
+#include "relaygen/engine.h"
+#include "relaygen/error.h"
+#include "relaygen/phase.h"
+#include "relaygen/sampling.h"
+#include "relaygen/token_log.h"
+
+namespace relaygen {
+
+// ---------------------------------------------------------------- policy
+
+/// Where the large model hands over while it is thinking.
+enum class HandoffRule : std::uint8_t {
+  never,
+  cues,    ///< after a selected cue of the request's CueSet
+  random,  ///< at the start of a sentence, with probability Policy::random_rate: the control that cues must beat
+};
+
+/// Who writes what. Policies are data: the named ones below are only starting points.
+struct Policy {
+  Model thinker = Model::large;    ///< who leads the thinking; the small model alone makes no handoffs
+  HandoffRule handoffs = HandoffRule::cues;
+  Model answer_by = Model::large;  ///< who writes the text after the end-of-thinking tag
+  std::uint32_t min_large_tokens = 5;   ///< a cue counts once the large segment holds this many tokens, the cue's included
+  std::uint32_t max_small_tokens = 64;  ///< a small segment in the thinking is cut after this many tokens, >= 1
+  double random_rate = 0;          ///< of HandoffRule::random, in [0, 1]
+};
+
+// ---------------------------------------------------------------- request
+
+/// Token budgets; -1 means "as much as there is room for". The total is bounded by the window in any case.
+struct Budgets {
+  std::int32_t total = -1;     ///< thinking and answer together
+  std::int32_t thinking = -1;  ///< when it runs out the closing tag is forced, at a sentence end if one comes in time
+  std::int32_t answer = -1;    ///< this many tokens stay reserved for the answer; -1 reserves a quarter of the total, 2048 at most
+};
+
+/// Everything that defines one text. Two runs of equal requests on equal engines give equal texts.
+struct Request {
+  std::vector<TokenId> prompt{};  ///< at least one token
+  ThinkingTags tags;
+  PromptState prompt_state = PromptState::before_thinking;
+  Policy policy;
+  CueSet cues;                  ///< for HandoffRule::cues; its rules (exact or published) also choose the sentence rule
+  SamplingOptions sampling;
+  std::uint64_t seed = 0;
+  std::uint64_t choice = 0;     ///< index among several texts of the same seed
+  Budgets budgets;
+  std::vector<std::string> stop{};  ///< the answer ends before the first occurrence of any of these
+};
+
+// ---------------------------------------------------------------- events
+
+/// Why the author changed.
+enum class SwitchReason : std::uint8_t {
+  cue,                ///< the large model completed a selected cue
+  random,             ///< the random control handed over
+  sentence_end,       ///< the small model completed its sentence
+  cap,                ///< the small model wrote max_small_tokens
+  phase,              ///< the thinking ended
+  end_of_generation,  ///< the small model wanted to stop inside the thinking; that token was dropped
+  budget,             ///< the thinking budget ran out; the closing tag is forced
+};
+
+[[nodiscard]] std::string_view name(SwitchReason why);
+
+/// A token was committed (or, with committed == false, a provisional one was dropped and must not be shown).
+struct TokenEvent {
+  std::uint64_t index = 0;  ///< position in the token log
+  TokenId id = 0;
+  std::string_view bytes;   ///< what of it belongs to the text; valid during the call; may split a UTF-8 character
+  Author author = Author::large;
+  Phase phase = Phase::thinking;
+  float margin = 0;
+  float logprob = 0;
+  bool committed = true;
+};
+
+/// The next committed token has another author than the one before it.
+struct SegmentEvent {
+  std::uint64_t index = 0;  ///< of the first token of the new segment
+  Author from = Author::large;
+  Author to = Author::small;
+  SwitchReason why = SwitchReason::cue;
+  std::optional<std::uint32_t> cue{};  ///< index into the request's CueSet, for SwitchReason::cue
+};
+
+/// What the large model thinks of tokens that the small model wrote: log p of tokens first_index, first_index + 1, ...
+struct JudgedEvent {
+  std::uint64_t first_index = 0;
+  std::span<const float> large_logprobs;
+};
+
+using Event = std::variant<SegmentEvent, TokenEvent, JudgedEvent>;
+using EventSink = std::function<void(const Event&)>;
+
+// ---------------------------------------------------------------- result
+
+enum class FinishReason : std::uint8_t {
+  none,         ///< not finished
+  stop,         ///< a model ended its text
+  stop_string,
+  length,       ///< a budget or the window is used up
+  cancelled,
+  error,
+};
+
+[[nodiscard]] std::string_view name(FinishReason reason);
+
+/// A maximal run of committed tokens by one author.
+struct Segment {
+  std::uint64_t first_token = 0;  ///< index in the token log
+  std::uint64_t tokens = 0;
+  std::uint64_t begin = 0;        ///< bytes in Completion::text, half-open
+  std::uint64_t end = 0;
+  Author author = Author::large;
+  Phase phase = Phase::thinking;  ///< of its first token
+  std::optional<std::uint32_t> cue{};     ///< what opened it
+  std::optional<SwitchReason> why{};      ///< why it began; none for the first
+};
+
+/// Counts of tokens. large + small + forced = thinking + answer.
+struct Usage {
+  std::uint64_t prompt = 0, large = 0, small = 0, forced = 0;
+  std::uint64_t thinking = 0, answer = 0;
+  std::uint64_t handoffs = 0;         ///< large to small, inside the thinking
+  std::uint64_t dropped = 0;          ///< provisional tokens that were not kept
+  std::uint64_t sentence_starts = 0;  ///< places where the random control could have handed over
+  std::uint64_t judged = 0;           ///< small tokens whose large_logprob is known
+  double judged_logprob = 0;          ///< sum of those, natural logarithm
+};
+
+/// Seconds by part. A batch that brings a model up to date and continues it counts as catch-up as a whole.
+struct Timing {
+  double prefill = 0;       ///< batches that hold prompt tokens
+  double large_decode = 0;  ///< batches of one token
+  double small_decode = 0;
+  double catch_up = 0;      ///< batches of several generated tokens
+  double total = 0;         ///< inside run()
+  std::uint64_t large_decodes = 0, small_decodes = 0, catch_ups = 0;  ///< numbers of such batches
+  [[nodiscard]] double other() const noexcept { return total - prefill - large_decode - small_decode - catch_up; }
+};
+
+struct Completion {
+  std::string text{};      ///< everything after the prompt, tags included; bytes as the models wrote them
+  std::string thinking{};  ///< without tags and surrounding white space
+  std::string answer{};    ///< likewise; the whole text where there is no tag
+  std::vector<Segment> segments{};
+  Usage usage;
+  Timing timing;
+  FinishReason finish = FinishReason::none;
+  std::optional<Error> error{};  ///< for FinishReason::error and cancelled; the text up to there is kept
+};
+
+// ---------------------------------------------------------------- generation
+
+/// Seconds from any fixed point; monotonic.
+using Clock = std::function<double()>;
+[[nodiscard]] Clock steady_clock();
+
+/// How to run.
+struct RunOptions {
+  EventSink events;                           ///< may be empty
+  const std::atomic<bool>* cancel = nullptr;  ///< looked at before every batch
+  Clock clock = steady_clock();
+};
+
+/// One text in the making. Movable, not thread-safe. An error leaves it consistent: run() again goes on from the last
+/// token, on the same engine or another one.
+class Generation {
+ public:
+  /// Checks the request against the engine. Errors: bad_input (empty prompt, token ids out of range), too_long (no room
+  /// for an answer after the prompt), usage (policy and sampling values out of range), out_of_memory.
+  [[nodiscard]] static Result<Generation> create(const Engine& engine, Request request);
+
+  Generation(Generation&&) noexcept;
+  Generation& operator=(Generation&&) noexcept;
+  ~Generation();
+
+  /// The caches of the engine already hold a common prefix with this prompt: skip prefilling it. `tokens` is what the
+  /// engine's caches hold (at most), as left by an earlier Generation on the same engine (see log()).
+  void reuse_cache(std::span<const TokenId> tokens, const Engine& engine);
+
+  /// Decodes until the text is finished. Without reuse_cache the engine's caches are cleared first. Errors are values;
+  /// the completion keeps what was written.
+  [[nodiscard]] Status run(Engine& engine, const RunOptions& options = {});
+
+  /// One batch of one model and what follows from it. Returns true while there is more to do. run() is a loop of this.
+  [[nodiscard]] Result<bool> step(Engine& engine, const RunOptions& options);
+
+  [[nodiscard]] const TokenLog& log() const noexcept;
+  [[nodiscard]] const Request& request() const noexcept;
+  [[nodiscard]] FinishReason finish() const noexcept;
+
+  /// The text so far with its segments and counts; O(text).
+  [[nodiscard]] Completion completion() const;
+
+ private:
+  class Impl;
+  explicit Generation(std::unique_ptr<Impl> impl) noexcept;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace relaygen

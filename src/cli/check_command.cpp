@@ -1,0 +1,157 @@
+// relaygen check: whether two models make a pair, what it needs, and what the relay can gain with it here.
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <array>
+#include <memory>
+
+#include "cli/batch_cost.h"
+#include "cli/commands.h"
+#include "cli/exit_code.h"
+#include "cli/interrupt.h"
+#include "cli/printing.h"
+#include "cli/session.h"
+#include "io/completion_json.h"
+
+namespace relaygen::cli {
+namespace {
+
+constexpr std::array<std::int32_t, 9> kRows{1, 2, 3, 4, 6, 8, 12, 16, 24};
+constexpr double kSegment = 16;  // tokens; what published cues give on real traces
+constexpr std::array<double, 2> kShares{0.27, 0.36};
+
+struct CheckFlags {
+  ModelFlags models;
+  bool json = false;
+};
+
+std::string memory(std::uint64_t bytes) {
+  const auto value = static_cast<double>(bytes);
+  return bytes < (1ULL << 30) ? fmt::format("{:.1f} MiB", value / (1 << 20)) : fmt::format("{:.1f} GiB", value / (1 << 30));
+}
+
+void print_memory(const PairMemory& needed) {
+  for (const auto& [which, one] : {std::pair{"large", &needed.large}, std::pair{"small", &needed.small}}) {
+    fmt::print("memory, {} model: {} (weights {}, cache {}, compute {})\n", which, memory(one->total()), memory(one->weights), memory(one->cache), memory(one->compute));
+  }
+  fmt::print("memory in all: {}{}\n", memory(needed.large.total() + needed.small.total()),
+             needed.available == 0 ? "" : fmt::format(", {} are free", memory(needed.available)));
+  std::fflush(stdout);
+}
+
+void print_info(const PairInfo& info) {
+  fmt::print("the two models share one vocabulary ({} tokens, {})\n", std::min(info.large.vocabulary_size, info.small.vocabulary_size), info.large.vocabulary_hash);
+  for (const auto& [which, one] : {std::pair{"large", &info.large}, std::pair{"small", &info.small}}) {
+    fmt::print("{}: {} ({}), trained with a window of {} tokens; {}; {}\n", which, one->name, one->description, one->training_window,
+               one->can_cut_cache ? "its cache can be cut" : "its cache cannot be cut: relaying works, verification would not",
+               one->has_chat_template ? "has a chat template" : "has no chat template");
+  }
+  if (!info.same_chat_template) fmt::print("their chat templates differ: the large model's is used\n");
+  fmt::print("window: {} tokens; threads: {}\n", info.window, info.threads);
+}
+
+void print_tags(const ThinkingTags& tags, PromptState state) {
+  if (tags.ends.empty()) {
+    fmt::print("thinking tags: none; the whole text counts as thinking for the relay\n");
+    return;
+  }
+  fmt::print("thinking tags: {} ... {}{}\n", tags.begin.empty() ? "(none)" : tags.begin, tags.ends.front(), state == PromptState::thinking ? " (opened by the prompt)" : "");
+}
+
+OrderedJson costs_to_json(std::span<const BatchCost> costs) {
+  OrderedJson json = OrderedJson::array();
+  for (const BatchCost& cost : costs) json.push_back({{"rows", cost.rows}, {"seconds", cost.seconds}});
+  return json;
+}
+
+OrderedJson memory_to_json(const MemoryEstimate& one) {
+  return {{"total", one.total()}, {"weights", one.weights}, {"cache", one.cache}, {"compute", one.compute}};
+}
+
+OrderedJson model_to_json(const PairInfo::One& one) {
+  return {{"name", one.name},
+          {"description", one.description},
+          {"training_window", one.training_window},
+          {"vocabulary_size", one.vocabulary_size},
+          {"vocabulary_hash", one.vocabulary_hash},
+          {"can_cut_cache", one.can_cut_cache},
+          {"has_chat_template", one.has_chat_template}};
+}
+
+void print_costs(std::span<const BatchCost> large, std::span<const BatchCost> small) {
+  fmt::print("milliseconds a batch\n  rows  {:>10}  {:>10}\n", "large", "small");
+  for (std::size_t i = 0; i < large.size(); ++i) fmt::print("  {:>4}  {:>10.3f}  {:>10.3f}\n", large[i].rows, 1e3 * large[i].seconds, 1e3 * small[i].seconds);
+}
+
+void print_gain(std::span<const BatchCost> large, std::span<const BatchCost> small, double most) {
+  for (const double share : kShares) {
+    fmt::print("relay with {:.0f}% of the tokens by the small model, {:.0f} a segment: {:.2f}x\n", 100 * share, kSegment, relay_speed_up(large, small, share, kSegment));
+  }
+  if (most < 1.02) {
+    fmt::print("This pair will not gain from the relay on this machine: even if the small model wrote nearly everything, it would be {:.2f}x.\n", most);
+  } else {
+    fmt::print("At most, with nearly everything by the small model: {:.2f}x.\n", most);
+  }
+}
+
+Result<int> check(const CheckFlags& flags) {
+  handle_interrupts();
+  auto options = pair_options(flags.models);
+  if (!options) return tl::unexpected(options.error());
+  auto needed = estimate_memory(*options);
+  if (!needed) return tl::unexpected(needed.error());
+  if (!flags.json) print_memory(*needed);
+
+  auto pair = load_pair(flags.models);
+  if (!pair) return tl::unexpected(pair.error());
+  InterruptiblePair interruptible(**pair);
+  const PairInfo& info = (*pair)->info();
+  if (!flags.json) print_info(info);
+  const std::array<ChatMessage, 1> message{ChatMessage{"user", "Hello"}};
+  auto prompt = (*pair)->render(message, true);
+  if (!prompt) return tl::unexpected(prompt.error());
+  if (!flags.json) print_tags(prompt->tags, prompt->state);
+
+  ProgressBar bar;
+  bar.show("measuring batches", 0.1F);
+  const Clock clock = steady_clock();
+  auto large = measure_batches(**pair, Model::large, kRows, clock);
+  if (!large) return tl::unexpected(large.error());
+  bar.show("measuring batches", 0.8F);
+  auto small = measure_batches(**pair, Model::small, kRows, clock);
+  if (!small) return tl::unexpected(small.error());
+  bar.clear();
+
+  const double most = relay_speed_up(*large, *small, 0.99, kSegment);
+  if (flags.json) {
+    OrderedJson json{{"large", model_to_json(info.large)}, {"small", model_to_json(info.small)}, {"window", info.window}, {"threads", info.threads}, {"same_chat_template", info.same_chat_template}};
+    json["thinking_tags"] = {{"begin", prompt->tags.begin}, {"ends", prompt->tags.ends}};
+    json["memory"] = {{"large", memory_to_json(needed->large)}, {"small", memory_to_json(needed->small)}, {"available", needed->available}};
+    json["batches"] = {{"large", costs_to_json(*large)}, {"small", costs_to_json(*small)}};
+    json["speed_up"] = OrderedJson::array();
+    for (const double share : kShares) json["speed_up"].push_back({{"small_share", share}, {"times", relay_speed_up(*large, *small, share, kSegment)}});
+    json["speed_up_at_most"] = most;
+    fmt::print("{}\n", to_line(json));
+  } else {
+    print_costs(*large, *small);
+    print_gain(*large, *small, most);
+  }
+  if (auto flushed = flush_output(); !flushed) return tl::unexpected(flushed.error());
+  return 0;
+}
+
+}  // namespace
+
+void add_check_command(CLI::App& app, int& code) {
+  auto flags = std::make_shared<CheckFlags>();
+  CLI::App* command = app.add_subcommand("check", "tell whether two models make a pair, and what the relay can gain with it here");
+  command->add_flag("--json", flags->json, "print one JSON object");
+  add_model_flags(*command, flags->models);
+  command->callback([flags, &code] {
+    auto result = check(*flags);
+    if (!result) print_error(result.error());
+    code = result ? *result : exit_code(result.error().kind);
+  });
+}
+
+}  // namespace relaygen::cli

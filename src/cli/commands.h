@@ -1,0 +1,13 @@
+// The commands of the program. Each adds itself to the app; its callback runs it and stores the exit code.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace relaygen::cli {
+
+void add_run_command(CLI::App& app, int& exit_code);
+void add_chat_command(CLI::App& app, int& exit_code);
+void add_segment_command(CLI::App& app, int& exit_code);
+void add_check_command(CLI::App& app, int& exit_code);
+
+}  // namespace relaygen::cli

@@ -1,0 +1,57 @@
+// The flags that several commands share, under the names that llama.cpp users know.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "relaygen/pair.h"
+#include "relaygen/policies.h"
+#include "relaygen/relay.h"
+
+namespace relaygen::cli {
+
+/// CLI11 knows "-m" and "--model", llama.cpp also "-ngl": replaces the latter kind by its long form.
+[[nodiscard]] std::vector<std::string> expand_short_flags(int argc, const char* const* argv);
+
+struct ModelFlags {
+  std::string large, small;  ///< empty: the bundled pair
+  std::int32_t gpu_layers = -1;
+  std::optional<std::int32_t> gpu_layers_small;
+  std::int32_t threads = 0, threads_batch = 0, context = 0, batch = 2048, micro_batch = 512;
+  std::string flash_attention = "auto";
+  std::string cache_type_k = "f16", cache_type_v = "f16";
+  std::optional<std::string> cache_type_k_small, cache_type_v_small;
+  bool no_mmap = false, mlock = false, no_memory_check = false, verbose = false;
+
+  [[nodiscard]] bool bundled() const { return large.empty() && small.empty(); }
+};
+
+void add_model_flags(CLI::App& app, ModelFlags& flags);
+
+/// Errors: usage (only one of two models given), bad_model (the bundled pair is not where it should be).
+[[nodiscard]] Result<PairOptions> pair_options(const ModelFlags& flags);
+
+struct GenerationFlags {
+  std::string policy = "relay", profile, answer_by = "auto";
+  std::optional<std::uint32_t> min_large_tokens, max_small_tokens;
+  double random_rate = 0.3;
+  SamplingOptions sampling;
+  std::int64_t seed = -1;
+  Budgets budgets;
+  std::vector<std::string> stop;
+  std::string system;
+  bool no_thinking = false;
+};
+
+void add_generation_flags(CLI::App& app, GenerationFlags& flags);
+
+/// The profile of the flags: the file named, the bundled pair's own, or an error saying that one is needed.
+/// `policy` needs cues or not.
+[[nodiscard]] Result<Profile> load_profile(const GenerationFlags& flags, bool bundled_pair);
+
+[[nodiscard]] PolicyChoice policy_choice(const GenerationFlags& flags);
+
+}  // namespace relaygen::cli

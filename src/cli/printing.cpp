@@ -1,0 +1,70 @@
+#include "cli/printing.h"
+
+#include <fmt/core.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+namespace relaygen::cli {
+namespace {
+
+std::string percent(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0 ? "0%" : fmt::format("{:.1f}%", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
+}
+
+std::string seconds(double value) { return value < 0.9995 ? fmt::format("{:.1f} ms", value * 1e3) : fmt::format("{:.2f} s", value); }
+
+std::string each(double total, std::uint64_t count) {
+  return count == 0 ? "" : fmt::format(" ({} x {})", count, seconds(total / static_cast<double>(count)));
+}
+
+}  // namespace
+
+void StreamPrinter::operator()(const Event& event) {
+  const auto* token = std::get_if<TokenEvent>(&event);
+  if (token == nullptr || !token->committed || token->bytes.empty()) return;
+  if (color_ && token->author != author_) {
+    fmt::print("{}{}", kResetColor, color_of(token->author));
+    author_ = token->author;
+  }
+  std::fwrite(token->bytes.data(), 1, token->bytes.size(), stdout);
+  at_line_start_ = token->bytes.back() == '\n';
+  std::fflush(stdout);
+}
+
+void StreamPrinter::finish() {
+  if (color_ && author_ != Author::prompt) fmt::print("{}", kResetColor);
+  if (!at_line_start_) fmt::print("\n");
+  std::fflush(stdout);
+}
+
+std::string legend() {
+  return fmt::format("{}large model{} {}small model{} {}forced{}\n", color_of(Author::large), kResetColor, color_of(Author::small), kResetColor,
+                     color_of(Author::forced), kResetColor);
+}
+
+std::string summary(const Completion& completion) {
+  const Usage& usage = completion.usage;
+  const Timing& timing = completion.timing;
+  const std::uint64_t generated = usage.large + usage.small + usage.forced;
+  std::string text = fmt::format("{} tokens: {} large ({}), {} small ({})", generated, usage.large, percent(usage.large, generated), usage.small,
+                                 percent(usage.small, generated));
+  if (usage.forced > 0) text += fmt::format(", {} forced", usage.forced);
+  text += fmt::format("; {} handoffs; {}\n", usage.handoffs, name(completion.finish));
+  text += fmt::format("{}: prefill {}, large decode {}{}, small decode {}{}, catch-up {}{}, other {}\n", seconds(timing.total), seconds(timing.prefill),
+                      seconds(timing.large_decode), each(timing.large_decode, timing.large_decodes), seconds(timing.small_decode),
+                      each(timing.small_decode, timing.small_decodes), seconds(timing.catch_up), each(timing.catch_up, timing.catch_ups), seconds(timing.other()));
+  if (usage.judged > 0) {
+    text += fmt::format("the large model's mean log p of the small model's tokens: {:.3f} ({} tokens)\n", usage.judged_logprob / static_cast<double>(usage.judged), usage.judged);
+  }
+  return text;
+}
+
+Status flush_output() {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return std::monostate{};
+  return fail(ErrorKind::output_failed, fmt::format("standard output is incomplete: {}", std::strerror(errno)), "free some space and run again");
+}
+
+}  // namespace relaygen::cli

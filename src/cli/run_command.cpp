@@ -1,0 +1,242 @@
+// relaygen run: one prompt, one text.
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <memory>
+
+#include "cli/bundled.h"
+#include "cli/commands.h"
+#include "cli/exit_code.h"
+#include "cli/interrupt.h"
+#include "cli/printing.h"
+#include "cli/session.h"
+#include "io/completion_json.h"
+#include "io/files.h"
+#include "io/line_writer.h"
+
+namespace relaygen::cli {
+namespace {
+
+struct RunFlags {
+  ModelFlags models;
+  GenerationFlags generation;
+  std::string prompt, file, trace, color = "auto";
+  bool json = false, compare = false, quiet = false;
+};
+
+// Whether standard input is something to read: a pipe or a file, and no terminal or /dev/null.
+bool input_is_given() {
+  struct stat status = {};
+  return ::fstat(STDIN_FILENO, &status) == 0 && !S_ISCHR(status.st_mode);
+}
+
+struct Prompt {
+  std::string text;
+  std::optional<BundledProblem> problem;
+};
+
+Result<Prompt> read_prompt(const RunFlags& flags) {
+  Prompt prompt;
+  std::string source = "the prompt";
+  if (!flags.prompt.empty() && !flags.file.empty()) return fail(ErrorKind::usage, "both a prompt and -f are given", "give one of them");
+  if (!flags.file.empty() || (flags.prompt.empty() && input_is_given())) {
+    source = flags.file.empty() || flags.file == "-" ? "standard input" : flags.file;
+    auto text = read_file(flags.file.empty() ? "-" : flags.file);
+    if (!text) return tl::unexpected(text.error());
+    prompt.text = std::move(*text);
+    while (prompt.text.ends_with('\n') || prompt.text.ends_with('\r')) prompt.text.pop_back();
+  } else if (flags.prompt.empty() && flags.models.bundled()) {
+    auto problem = bundled_problem();
+    if (!problem) return tl::unexpected(problem.error());
+    prompt.text = problem->question;
+    prompt.problem = std::move(*problem);
+  } else {
+    prompt.text = flags.prompt;
+  }
+  if (prompt.text.find_first_not_of(" \t\r\n") == std::string::npos) {
+    return fail(ErrorKind::bad_input, source == "the prompt" ? "there is no prompt" : source + " is empty", "give a prompt as an argument, with -f FILE, or on standard input");
+  }
+  if (auto ok = check_utf8(prompt.text, source); !ok) return tl::unexpected(ok.error());
+  return prompt;
+}
+
+class Trace {
+ public:
+  static Result<Trace> open(const std::string& path) {
+    Trace trace;
+    if (path.empty()) return trace;
+    auto writer = LineWriter::open(path);
+    if (!writer) return tl::unexpected(writer.error());
+    trace.writer_ = std::make_unique<LineWriter>(std::move(*writer));
+    return trace;
+  }
+  void write(const OrderedJson& json) {
+    if (writer_) writer_->write(to_line(json));
+  }
+  [[nodiscard]] bool enabled() const { return writer_ != nullptr; }
+  [[nodiscard]] std::optional<Error> error() const { return writer_ ? writer_->error() : std::nullopt; }
+
+ private:
+  std::unique_ptr<LineWriter> writer_;
+};
+
+OrderedJson describe(const Session& session, const std::string& policy) {
+  return {{"large", session.pair->info().large.name}, {"small", session.pair->info().small.name}, {"policy", policy}, {"profile", session.profile.name}, {"seed", session.seed}};
+}
+
+// Writes one text. An error of the generation is part of the completion.
+Completion write_text(Session& session, const Request& request, const std::string& policy, Trace& trace, const EventSink& show) {
+  auto generation = Generation::create(*session.pair, request);
+  if (!generation) {
+    Completion failed;
+    failed.finish = FinishReason::error;
+    failed.error = generation.error();
+    return failed;
+  }
+  if (trace.enabled()) {
+    OrderedJson start{{"type", "start"}, {"version", RELAYGEN_VERSION}};
+    start.update(describe(session, policy));
+    start["prompt_tokens"] = request.prompt;
+    trace.write(start);
+  }
+  RunOptions options;
+  options.cancel = &interrupted();
+  options.events = [&](const Event& event) {
+    if (show) show(event);
+    if (trace.enabled()) trace.write(event_to_json(event, request.cues));
+  };
+  const auto ran = generation->run(*session.pair, options);
+  Completion completion = generation->completion();
+  if (trace.enabled()) {
+    trace.write({{"type", "end"}, {"finish", name(completion.finish)}, {"usage", usage_to_json(completion.usage)}, {"timing", timing_to_json(completion.timing)}});
+  }
+  return completion;
+}
+
+int report_problems(const std::optional<Error>& error, const Trace& trace) {
+  int code = 0;
+  if (const auto trace_error = trace.error()) {
+    print_error(*trace_error);
+    code = exit_code(trace_error->kind);
+  }
+  if (auto flushed = flush_output(); !flushed) {
+    print_error(flushed.error());
+    code = exit_code(flushed.error().kind);
+  }
+  if (error) {
+    if (error->kind != ErrorKind::cancelled) print_error(*error);
+    code = exit_code(error->kind);
+  }
+  return code;
+}
+
+Completion show_text(Session& session, const Request& request, const std::string& policy, Trace& trace, const RunFlags& flags) {
+  if (flags.json) return write_text(session, request, policy, trace, {});
+  StreamPrinter printer(use_color(color_mode(flags.color), STDOUT_FILENO));
+  Completion completion = write_text(session, request, policy, trace, std::ref(printer));
+  printer.finish();
+  if (!flags.quiet) fmt::print(stderr, "\n{}", summary(completion));
+  return completion;
+}
+
+int run_once(Session& session, const Request& request, Trace& trace, const RunFlags& flags) {
+  const Completion completion = show_text(session, request, flags.generation.policy, trace, flags);
+  if (flags.json) {
+    OrderedJson json = describe(session, flags.generation.policy);
+    json.update(completion_to_json(completion, request.cues));
+    fmt::print("{}\n", to_line(json));
+  }
+  return report_problems(completion.error, trace);
+}
+
+double seconds_per_token(const Completion& completion) {
+  const Usage& usage = completion.usage;
+  const auto generated = usage.large + usage.small + usage.forced;
+  return generated == 0 ? 0 : (completion.timing.total - completion.timing.prefill) / static_cast<double>(generated);
+}
+
+// The large model alone first, then the policy. Both texts may differ in length, so tokens a second is given beside time.
+int run_compare(Session& session, const Request& request, Trace& trace, const RunFlags& flags) {
+  Request alone = request;
+  alone.policy.handoffs = HandoffRule::never;
+  alone.policy.thinker = alone.policy.answer_by = Model::large;
+  for (const Model model : {Model::large, Model::small}) {  // first touches of the weights belong to neither
+    Request warm_up = alone;
+    warm_up.policy.thinker = warm_up.policy.answer_by = model;
+    warm_up.tags = {};
+    warm_up.budgets = {.total = 2};
+    if (auto generation = Generation::create(*session.pair, warm_up); generation) (void)generation->run(*session.pair);
+  }
+  const auto title = [&](std::string_view text) {
+    if (!flags.json) fmt::print("--- {} ---\n", text), std::fflush(stdout);
+  };
+  title("large-only");
+  const Completion large = show_text(session, alone, "large-only", trace, flags);
+  if (large.error) return report_problems(large.error, trace);
+  title(flags.generation.policy);
+  const Completion both = show_text(session, request, flags.generation.policy, trace, flags);
+  const double per_token = seconds_per_token(both) == 0 ? 0 : seconds_per_token(large) / seconds_per_token(both);
+  const double in_total = both.timing.total == 0 ? 0 : large.timing.total / both.timing.total;
+  if (flags.json) {
+    OrderedJson json = describe(session, flags.generation.policy);
+    json["large_only"] = completion_to_json(large, request.cues);
+    json[flags.generation.policy] = completion_to_json(both, request.cues);
+    json["speed_up_per_token"] = per_token;
+    json["speed_up_total"] = in_total;
+    fmt::print("{}\n", to_line(json));
+  } else {
+    fmt::print(stderr, "{} against large-only: {:.2f}x by time in all, {:.2f}x by time a token after the prompt ({:.2f} and {:.2f} ms a token)\n", flags.generation.policy, in_total, per_token,
+               1e3 * seconds_per_token(both), 1e3 * seconds_per_token(large));
+    if (flags.models.bundled()) {
+      fmt::print(stderr, "The bundled pair is too small to show the speed: a batch of its tokens is hardly cheaper than the tokens one by one, so catching up costs what it saves. `relaygen check` measures that for your own pair.\n");
+    }
+  }
+  return report_problems(both.error, trace);
+}
+
+Result<int> run(const RunFlags& flags) {
+  handle_interrupts();
+  auto prompt = read_prompt(flags);
+  if (!prompt) return tl::unexpected(prompt.error());
+  auto trace = Trace::open(flags.trace);
+  if (!trace) return tl::unexpected(trace.error());
+  auto session = open_session(flags.models, flags.generation);
+  if (!session) return tl::unexpected(session.error());
+  InterruptiblePair interruptible(*session->pair);
+
+  std::vector<ChatMessage> messages;
+  if (!flags.generation.system.empty()) messages.push_back({"system", flags.generation.system});
+  messages.push_back({"user", prompt->text});
+  auto request = make_request(*session, flags.generation, messages);
+  if (!request) return tl::unexpected(request.error());
+
+  if (prompt->problem && !flags.json && !flags.quiet) {
+    fmt::print(stderr, "Problem {} of the bundled pair: {} (expected: {})\n", prompt->problem->id, prompt->problem->question, prompt->problem->answer);
+  }
+  if (!flags.json && !flags.quiet && use_color(color_mode(flags.color), STDERR_FILENO)) fmt::print(stderr, "{}\n", legend());
+  return flags.compare ? run_compare(*session, *request, *trace, flags) : run_once(*session, *request, *trace, flags);
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app, int& code) {
+  auto flags = std::make_shared<RunFlags>();
+  CLI::App* command = app.add_subcommand("run", "write one answer");
+  command->add_option("PROMPT", flags->prompt, "the prompt (or -f FILE, or standard input; with neither and no models: a bundled problem)");
+  command->add_option("-f,--file", flags->file, "read the prompt from a file; - is standard input")->type_name("FILE");
+  command->add_option("--color", flags->color, "colour the text by author")->check(CLI::IsMember({"auto", "always", "never"}))->capture_default_str();
+  command->add_flag("--json", flags->json, "print one JSON object instead of the text");
+  command->add_option("--trace", flags->trace, "write every event to a file, one JSON object a line")->type_name("FILE");
+  command->add_flag("--compare", flags->compare, "write it with the large model alone first, then by the policy, and compare");
+  command->add_flag("-q,--quiet", flags->quiet, "no summary");
+  add_model_flags(*command, flags->models);
+  add_generation_flags(*command, flags->generation);
+  command->callback([flags, &code] {
+    auto result = run(*flags);
+    if (!result) print_error(result.error());
+    code = result ? *result : exit_code(result.error().kind);
+  });
+}
+
+}  // namespace relaygen::cli

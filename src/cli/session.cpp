@@ -1,0 +1,108 @@
+#include "cli/session.h"
+
+#include <fmt/core.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <random>
+
+#include "cli/interrupt.h"
+#include "cli/terminal.h"
+
+namespace relaygen::cli {
+namespace {
+
+// llama.cpp's lines on standard error; without -v only its errors, which explain what our own sentence sums up.
+LogSink log_sink(bool verbose) {
+  if (!verbose) return {};
+  static const auto logger = [] {
+    auto made = spdlog::stderr_logger_mt("llama.cpp");
+    made->set_pattern("%n: %v");
+    made->set_level(spdlog::level::debug);
+    return made;
+  }();
+  return [](int level, std::string_view line) {
+    constexpr std::array levels{spdlog::level::debug, spdlog::level::debug, spdlog::level::info, spdlog::level::warn, spdlog::level::err};
+    logger->log(levels[static_cast<std::size_t>(std::clamp(level, 0, 4))], line);
+  };
+}
+
+std::string simplified(std::string_view name) {
+  std::string result;
+  for (const char c : name) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0) result += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return result;
+}
+
+bool same_model(const ProfileModel& expected, const PairInfo::One& actual) {
+  if (!expected.vocabulary.empty() && expected.vocabulary != actual.vocabulary_hash) return false;
+  if (expected.name.empty()) return true;
+  const std::string a = simplified(expected.name);
+  const std::string b = simplified(actual.name);
+  return a.find(b) != std::string::npos || b.find(a) != std::string::npos;
+}
+
+void warn_of_foreign_profile(const Profile& profile, const PairInfo& info) {
+  for (const auto& [which, expected, actual] : {std::tuple{"large", &profile.large, &info.large}, std::tuple{"small", &profile.small, &info.small}}) {
+    if (same_model(*expected, *actual)) continue;
+    print_warning(fmt::format("the profile was made for {} as the {} model, this is {}: its cues may be unsafe for this pair",
+                              expected->name.empty() ? "another vocabulary" : expected->name, which, actual->name));
+  }
+}
+
+}  // namespace
+
+void print_error(const Error& error) {
+  const bool color = use_color(ColorMode::automatic, STDERR_FILENO);
+  fmt::print(stderr, "{} {}.{}\n", paint("relaygen:", "\x1b[1;31m", color), error.message, error.hint.empty() ? "" : fmt::format(" To do: {}.", error.hint));
+}
+
+void print_warning(std::string_view message) {
+  const bool color = use_color(ColorMode::automatic, STDERR_FILENO);
+  fmt::print(stderr, "{} {}.\n", paint("relaygen: warning:", "\x1b[33m", color), message);
+}
+
+Result<std::unique_ptr<Pair>> load_pair(const ModelFlags& models) {
+  auto options = pair_options(models);
+  if (!options) return tl::unexpected(options.error());
+  ProgressBar bar;
+  const auto progress = [&](Model model, float fraction) {
+    bar.show(fmt::format("loading the {} model", name(model)), fraction);
+    return !interrupted().load();
+  };
+  return Pair::load(*options, progress, log_sink(models.verbose));
+}
+
+Result<Session> open_session(const ModelFlags& models, const GenerationFlags& generation) {
+  auto profile = load_profile(generation, models.bundled());
+  if (!profile) return tl::unexpected(profile.error());
+  auto prepared = prepare_policy(policy_choice(generation), *profile);
+  if (!prepared) return tl::unexpected(prepared.error());
+  auto pair = load_pair(models);
+  if (!pair) return tl::unexpected(pair.error());
+  if (generation.policy == "relay" || generation.policy == "all-candidates") warn_of_foreign_profile(*profile, (*pair)->info());
+  const std::uint64_t seed = generation.seed >= 0 ? static_cast<std::uint64_t>(generation.seed) : std::random_device{}();
+  return Session{std::move(*pair), std::move(*profile), std::move(*prepared), seed};
+}
+
+Result<Request> make_request(const Session& session, const GenerationFlags& flags, std::span<const ChatMessage> messages) {
+  auto prompt = session.pair->render(messages, !flags.no_thinking);
+  if (!prompt) return tl::unexpected(prompt.error());
+  Request request;
+  request.prompt = std::move(prompt->tokens);
+  request.tags = std::move(prompt->tags);
+  request.prompt_state = prompt->state;
+  request.policy = session.prepared.policy;
+  request.cues = session.prepared.cues;
+  request.sampling = flags.sampling;
+  request.seed = session.seed;
+  request.budgets = flags.budgets;
+  request.stop = flags.stop;
+  return request;
+}
+
+}  // namespace relaygen::cli

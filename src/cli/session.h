@@ -1,0 +1,32 @@
+// A loaded pair with its profile and policy, as the flags ask for it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "cli/options.h"
+
+namespace relaygen::cli {
+
+struct Session {
+  std::unique_ptr<Pair> pair;
+  Profile profile;
+  PreparedPolicy prepared;
+  std::uint64_t seed = 0;
+};
+
+/// Loads everything, with a progress bar on standard error; warns there about a profile of another pair.
+[[nodiscard]] Result<Session> open_session(const ModelFlags& models, const GenerationFlags& generation);
+
+/// Loads the pair alone.
+[[nodiscard]] Result<std::unique_ptr<Pair>> load_pair(const ModelFlags& models);
+
+/// Renders the messages into a request of the session's policy. Errors: bad_input, too_long.
+[[nodiscard]] Result<Request> make_request(const Session& session, const GenerationFlags& flags, std::span<const ChatMessage> messages);
+
+/// "relaygen: message" and the hint on standard error.
+void print_error(const Error& error);
+void print_warning(std::string_view message);
+
+}  // namespace relaygen::cli

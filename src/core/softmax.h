@@ -1,0 +1,19 @@
+// One pass facts about a row of logits. Internal.
+#pragma once
+
+#include <span>
+
+namespace relaygen {
+
+struct RowSummary {
+  float log_sum;  ///< log of the sum of exp(logit) over the row
+  float margin;   ///< softmax(top-1) - softmax(top-2), in [0, 1]
+};
+
+/// NaN counts as -infinity. Requires a non-empty row. Relative error of the probabilities below 1e-5.
+[[nodiscard]] RowSummary summarize(std::span<const float> logits);
+
+/// exp(x) for x <= 0, relative error below 3e-7; 0 below -87. Written so that compilers vectorise loops over it.
+[[nodiscard]] float exp_nonpositive(float x);
+
+}  // namespace relaygen

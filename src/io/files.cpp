@@ -1,0 +1,99 @@
+#include "io/files.h"
+
+#include <fmt/core.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "core/unicode.h"
+
+namespace relaygen {
+namespace {
+
+using Json = nlohmann::json;
+
+std::optional<std::string> text_field(const Json& object) {
+  for (const char* key : {"text", "completion", "response", "output", "content"}) {
+    if (object.contains(key) && object[key].is_string()) return object[key].get<std::string>();
+  }
+  return std::nullopt;
+}
+
+std::string id_field(const Json& object, std::size_t line) {
+  for (const char* key : {"id", "problem_id"}) {
+    if (!object.contains(key)) continue;
+    if (object[key].is_string()) return object[key].get<std::string>();
+    if (object[key].is_number()) return object[key].dump();
+  }
+  return fmt::format("{}", line);
+}
+
+}  // namespace
+
+Result<std::string> read_file(const std::filesystem::path& file) {
+  const bool standard_input = file == "-";
+  std::error_code ignored;
+  if (!standard_input && std::filesystem::is_directory(file, ignored)) {
+    return fail(ErrorKind::bad_input, fmt::format("{} is a folder", file.string()), "name a file in it");
+  }
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> handle(standard_input ? stdin : std::fopen(file.c_str(), "rb"),
+                                                         [](std::FILE* f) { return f == stdin ? 0 : std::fclose(f); });
+  const auto failed = [&] {
+    return fail(ErrorKind::bad_input, fmt::format("{}: {}", file.string(), std::strerror(errno)), "check the path and its permissions");
+  };
+  if (!handle) return failed();
+  std::string content;
+  std::array<char, 1 << 16> buffer{};
+  std::size_t got = 0;
+  while ((got = std::fread(buffer.data(), 1, buffer.size(), handle.get())) > 0) content.append(buffer.data(), got);
+  if (std::ferror(handle.get()) != 0) return failed();
+  return content;
+}
+
+Status check_utf8(std::string_view text, std::string_view what) {
+  for (std::size_t i = 0; i < text.size();) {
+    const unicode::Decoded next = unicode::decode(text.substr(i));
+    if (next.character == unicode::kInvalid) {
+      return fail(ErrorKind::bad_input, fmt::format("{} is not UTF-8: byte {} is 0x{:02x}", what, i + 1, static_cast<unsigned char>(text[i])),
+                  "convert it, for example with iconv -t UTF-8");
+    }
+    i += next.size;
+  }
+  return std::monostate{};
+}
+
+Result<std::vector<NamedText>> parse_texts(std::string_view content, std::string_view source) {
+  std::vector<NamedText> texts;
+  const auto first = content.find_first_not_of(" \t\r\n");
+  const bool lines_of_json = first != std::string_view::npos && content[first] == '{';
+  if (!lines_of_json) {
+    if (auto ok = check_utf8(content, source); !ok) return tl::unexpected(ok.error());
+    texts.push_back({std::string(source), std::string(content)});
+    return texts;
+  }
+  std::size_t number = 0;
+  while (!content.empty()) {
+    const auto end = content.find('\n');
+    const std::string_view line = content.substr(0, end);
+    content.remove_prefix(end == std::string_view::npos ? content.size() : end + 1);
+    ++number;
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    const Json object = Json::parse(line, nullptr, false);
+    if (object.is_discarded() || !object.is_object()) {
+      return fail(ErrorKind::bad_input, fmt::format("{}, line {}: no valid JSON object", source, number), "give one JSON object a line, or plain text that does not begin with '{'");
+    }
+    auto text = text_field(object);
+    if (!text) {
+      return fail(ErrorKind::bad_input, fmt::format("{}, line {}: no text field", source, number), "give each object a \"text\" with the reasoning");
+    }
+    texts.push_back({id_field(object, number), std::move(*text)});
+  }
+  return texts;
+}
+
+}  // namespace relaygen

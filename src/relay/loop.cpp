@@ -1,0 +1,365 @@
+#include "relay/loop.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace relaygen {
+namespace {
+
+constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
+
+bool thinks(const Request& request) { return !request.tags.ends.empty(); }
+
+}  // namespace
+
+Loop::Loop(const Vocabulary& vocabulary, Request request, BudgetPlan budget)
+    : vocabulary_(&vocabulary),
+      request_(std::move(request)),
+      budget_(std::move(budget)),
+      policy_noise_(request_.seed, NoiseStream::random_policy, request_.choice) {
+  for (const TokenId id : request_.prompt) log_.append(TokenRecord{.id = id});
+  committed_ = log_.size();
+  state_.phase = PhaseTracker(request_.prompt_state);
+  state_.sentences = SentenceEnds(request_.cues.rules());
+  state_.leader = state_.phase.phase() == Phase::answer ? request_.policy.answer_by : request_.policy.thinker;
+  state_.large_segment_token = log_.size();
+}
+
+// ---------------------------------------------------------------- feeding
+
+bool Loop::feed(LoopState& next, std::string_view piece) {
+  fired_.clear();
+  ends_.clear();
+  const bool thinking = next.phase.phase() == Phase::thinking;
+  (thinking ? next.thinking_tokens : next.answer_tokens) += 1;
+  next.bytes += piece.size();
+  const bool thinking_ended = next.phase.feed(request_.tags, piece).has_value();
+  if (!thinking) return false;
+  if (request_.policy.handoffs == HandoffRule::cues) next.cues.feed(request_.cues, piece, fired_);
+  next.sentences.feed(piece, ends_);
+  if (!ends_.empty()) {
+    next.sentence_end = ends_.back();
+    if (!next.handoff) next.sentence_starts += ends_.size();
+  }
+  return thinking_ended;
+}
+
+void Loop::accept(const Choice& choice) {
+  reserve(1);
+  just_dropped_.clear();
+  const TokenRecord record{.id = choice.token,
+                           .author = author_of(state_.leader),
+                           .phase = state_.phase.phase(),
+                           .margin = choice.margin,
+                           .logprob = choice.logprob};
+  if (vocabulary_->ends_generation(choice.token)) {
+    accept_end_of_generation(record);
+  } else if (state_.handoff) {
+    accept_in_small_segment(state_, record);
+  } else {
+    accept_free(state_, record);
+  }
+}
+
+void Loop::accept_end_of_generation(const TokenRecord& record) {
+  if (!state_.handoff) {
+    finish_ = FinishReason::stop;
+    settled_ = false;
+  } else if (state_.handoff->confirmed) {
+    take_back({log_.size(), &state_}, &record, SwitchReason::end_of_generation);
+  } else {
+    take_back(cut_at_handoff(), &record, SwitchReason::end_of_generation);
+  }
+}
+
+void Loop::accept_free(LoopState next, const TokenRecord& record) {
+  if (feed(next, vocabulary_->piece(record.id))) {
+    next.leader = request_.policy.answer_by;
+    append(std::move(next), record);
+    record_switch(author_of(state_.leader), SwitchReason::phase);
+    return;
+  }
+  if (next.phase.phase() == Phase::thinking && next.leader == Model::large) open_handoff(next);
+  append(std::move(next), record);
+  if (state_.handoff) record_switch(Author::small, state_.handoff->why, state_.handoff->cue);
+}
+
+void Loop::accept_in_small_segment(LoopState next, const TokenRecord& record) {
+  const bool thinking_ended = feed(next, vocabulary_->piece(record.id));
+  Handoff& handoff = *next.handoff;
+  if (!handoff.confirmed) {
+    const Boundary found = boundary(next, handoff);
+    if (found == Boundary::refused) return take_back(cut_at_handoff(), &record, SwitchReason::sentence_end);
+    handoff.confirmed = found == Boundary::confirmed;
+  }
+  const auto end = std::find_if(ends_.begin(), ends_.end(), [&](std::uint64_t byte) { return byte > handoff.byte; });
+  const bool full = log_.size() + 1 - handoff.token >= request_.policy.max_small_tokens;
+  const bool over = thinking_ended || end != ends_.end() || full;
+  if (over && !handoff.confirmed) return take_back(cut_at_handoff(), &record, SwitchReason::sentence_end);
+  if (over && !thinking_ended && end != ends_.end()) {
+    if (const auto cut = cut_at_byte(*end)) return take_back(*cut, &record, SwitchReason::sentence_end);
+  }
+
+  if (handoff.confirmed && !switches_.empty() && switches_.back().token == handoff.token) switches_.back().cue = handoff.cue;
+  if (!over) {
+    append_provisional(std::move(next), record);
+    const auto waiting = state_.sentences.waiting();
+    if (state_.handoff->confirmed) commit_before(waiting.value_or(kNever));
+    return;
+  }
+  const SwitchReason why = thinking_ended ? SwitchReason::phase : end != ends_.end() ? SwitchReason::sentence_end : SwitchReason::cap;
+  next.handoff.reset();
+  next.leader = thinking_ended ? request_.policy.answer_by : Model::large;
+  next.large_segment_token = log_.size() + 1;
+  next.large_segment_byte = next.bytes;
+  append(std::move(next), record);
+  record_switch(author_of(state_.leader), why);
+}
+
+// ---------------------------------------------------------------- handing over
+
+// How many tokens of the current large segment begin before `byte`, the one being accepted included.
+std::uint64_t Loop::large_tokens_until(const LoopState& next, std::uint64_t byte) const {
+  std::uint64_t tokens = log_.size() + 1 - next.large_segment_token;
+  std::uint64_t start = state_.bytes;  // of the token being accepted
+  for (std::uint64_t i = log_.size(); start >= byte && tokens > 0; --tokens) {
+    if (i == next.large_segment_token) break;
+    --i;
+    start -= piece(i).size();
+  }
+  return tokens;
+}
+
+void Loop::open_handoff(LoopState& next) const {
+  if (next.refused_at == next.bytes) return;
+  if (request_.policy.handoffs == HandoffRule::cues) open_cue_handoff(next);
+  if (request_.policy.handoffs == HandoffRule::random) open_random_handoff(next);
+  if (!next.handoff) return;
+  next.leader = Model::small;
+  next.sentences.begin_segment();
+}
+
+void Loop::open_cue_handoff(LoopState& next) const {
+  const std::uint64_t needed = request_.policy.min_large_tokens;
+  const bool published = request_.cues.rules() == Rules::published;
+  for (const CueMatch& match : fired_) {
+    const bool in_segment = published ? match.begin >= next.large_segment_byte : match.end > next.large_segment_byte;
+    if (!in_segment || large_tokens_until(next, match.end) < needed) continue;
+    // A cue may become certain late. Where its sentence is over meanwhile there is nothing left to hand over.
+    if (next.sentence_end > match.end || next.sentences.waiting().value_or(0) > match.end) continue;
+    next.handoff = Handoff{.token = log_.size() + 1, .byte = next.bytes, .cue_end = match.end, .why = SwitchReason::cue,
+                           .cue = match.cue, .confirmed = true};
+    return;
+  }
+  if (next.cues.may_fire_here(request_.cues) && large_tokens_until(next, next.bytes) >= needed) {
+    next.handoff = Handoff{.token = log_.size() + 1, .byte = next.bytes, .cue_end = next.bytes, .why = SwitchReason::cue,
+                           .cue = std::nullopt, .confirmed = false};
+  }
+}
+
+void Loop::open_random_handoff(LoopState& next) const {
+  const bool certain = !ends_.empty() && ends_.back() > state_.bytes;  // the sentence ended inside the newest token
+  const bool waiting = next.sentences.waiting() == next.bytes;
+  if (!certain && !waiting) return;
+  if (large_tokens_until(next, next.bytes) < request_.policy.min_large_tokens) return;
+  if (policy_noise_.uniform(log_.size() + 1, 0) >= request_.policy.random_rate) return;
+  next.handoff = Handoff{.token = log_.size() + 1, .byte = next.bytes, .cue_end = next.bytes, .why = SwitchReason::random,
+                         .cue = std::nullopt, .confirmed = !waiting};
+}
+
+// ---------------------------------------------------------------- taking back
+
+// What the newest token says about the boundary at which the small model took over provisionally.
+Loop::Boundary Loop::boundary(const LoopState& next, Handoff& handoff) const {
+  if (handoff.why == SwitchReason::random) {
+    if (std::find(ends_.begin(), ends_.end(), handoff.cue_end) != ends_.end()) return Boundary::confirmed;
+    return next.sentences.waiting() == handoff.cue_end ? Boundary::unknown : Boundary::refused;
+  }
+  for (const CueMatch& match : fired_) {
+    if (match.end != handoff.cue_end) continue;
+    handoff.cue = match.cue;
+    return Boundary::confirmed;
+  }
+  return next.cues.undecided(request_.cues, handoff.cue_end) ? Boundary::unknown : Boundary::refused;
+}
+
+std::optional<Loop::Cut> Loop::cut_at_byte(std::uint64_t byte) const {
+  for (std::size_t i = 0; i < snapshots_.size(); ++i) {
+    if (snapshots_[i].bytes >= byte) return Cut{committed_ + i, &snapshots_[i]};
+  }
+  if (state_.bytes >= byte) return Cut{log_.size(), &state_};
+  return std::nullopt;
+}
+
+Loop::Cut Loop::cut_at_handoff() const {
+  const std::uint64_t token = state_.handoff->token;
+  return token == log_.size() ? Cut{token, &state_} : Cut{token, &snapshots_[token - committed_]};
+}
+
+void Loop::take_back(const Cut& cut, const TokenRecord* newest, SwitchReason why) {
+  LoopState next = *cut.state;
+  if (cut.token == next.handoff->token) {
+    next.refused_at = next.bytes;  // nothing was written: the large segment goes on as if there had been no handoff
+  } else {
+    next.large_segment_token = cut.token;
+    next.large_segment_byte = next.bytes;
+  }
+  next.handoff.reset();
+  next.leader = Model::large;
+
+  for (std::uint64_t i = cut.token; i < log_.size(); ++i) just_dropped_.push_back({i, log_[i]});
+  if (newest != nullptr) just_dropped_.push_back({log_.size(), *newest});
+  dropped_ += just_dropped_.size();
+  log_.truncate(cut.token);
+  state_ = std::move(next);
+  commit_before(kNever);
+  record_switch(Author::large, why);
+  settled_ = false;
+}
+
+// ---------------------------------------------------------------- applying (nothing here can fail)
+
+void Loop::append(LoopState&& next, const TokenRecord& record) noexcept {
+  append_provisional(std::move(next), record);
+  commit_before(kNever);
+}
+
+void Loop::append_provisional(LoopState&& next, const TokenRecord& record) noexcept {
+  snapshots_.push_back(std::move(state_));
+  state_ = std::move(next);
+  log_.append(record);
+  log_[log_.size() - 1].committed = false;
+  settled_ = false;
+}
+
+void Loop::commit_before(std::uint64_t byte) noexcept {
+  std::size_t count = 0;
+  while (committed_ < log_.size() && snapshots_[count].bytes < byte) {
+    log_[committed_].committed = true;
+    ++committed_;
+    ++count;
+  }
+  if (byte == kNever) count = snapshots_.size();  // after a cut there are more snapshots than provisional tokens
+  snapshots_.erase(snapshots_.begin(), snapshots_.begin() + static_cast<std::ptrdiff_t>(count));
+}
+
+void Loop::record_switch(Author to, SwitchReason why, std::optional<std::uint32_t> cue) noexcept {
+  const std::uint64_t token = log_.size();
+  while (!switches_.empty() && switches_.back().token >= token) switches_.pop_back();
+  if (log_[token - 1].author != to) switches_.push_back({token, to, why, cue});
+}
+
+void Loop::reserve(std::size_t tokens) {
+  const auto room_for = [](auto& vector, std::size_t more) {
+    if (vector.capacity() - vector.size() < more) vector.reserve(std::max(vector.size() + more, vector.size() * 2));
+  };
+  if (log_.capacity() - log_.size() < tokens) log_.reserve(std::max(log_.size() + tokens, log_.size() * 2));
+  room_for(snapshots_, tokens);
+  room_for(switches_, 2);
+  just_dropped_.reserve(log_.size() - committed_ + 1);
+}
+
+// ---------------------------------------------------------------- limits
+
+bool Loop::must_force() const {
+  if (finish_ != FinishReason::none || !thinks(request_) || state_.phase.phase() == Phase::answer) return false;
+  if (committed_ != log_.size()) return false;                        // wait until it is known what stays
+  if (!state_.phase.opened() && state_.bytes > 0) return false;       // this text does without thinking
+  if (state_.thinking_tokens >= budget_.thinking) return true;
+  if (state_.thinking_tokens + budget_.slack < budget_.thinking) return false;
+  return state_.bytes > 0 && (state_.sentences.waiting() == state_.bytes || state_.sentence_end == state_.bytes);
+}
+
+void Loop::force() {
+  std::vector<TokenId> tokens;
+  if (!state_.phase.opened()) tokens = budget_.open;
+  const bool after_line_break = state_.bytes > 0 && piece(log_.size() - 1).ends_with('\n');
+  const auto& close = after_line_break ? budget_.close_after_line_break : budget_.close;
+  tokens.insert(tokens.end(), close.begin(), close.end());
+  reserve(tokens.size());
+  just_dropped_.clear();
+
+  std::vector<TokenRecord> records;
+  LoopState next = state_;
+  for (const TokenId id : tokens) {
+    records.push_back(TokenRecord{.id = id, .author = Author::forced, .phase = next.phase.phase()});
+    feed(next, vocabulary_->piece(id));
+  }
+  next.handoff.reset();
+  next.leader = request_.policy.answer_by;
+
+  record_switch(Author::forced, SwitchReason::budget);
+  for (const TokenRecord& record : records) log_.append(record);
+  committed_ = log_.size();
+  state_ = std::move(next);
+  if (!records.empty()) record_switch(author_of(state_.leader), SwitchReason::phase);
+  settled_ = false;
+}
+
+std::optional<std::uint64_t> Loop::answer_start() const {
+  if (state_.phase.phase() == Phase::answer) return state_.phase.answer_begin().value_or(0);
+  if (!thinks(request_) || !state_.phase.opened()) return 0;
+  return std::nullopt;
+}
+
+// Looks for a stop string that ends in the newest token, and holds back what may become one.
+void Loop::find_stop_string() {
+  visible_bytes_ = state_.bytes;
+  const auto start = answer_start();
+  if (request_.stop.empty() || !start || log_.size() == request_.prompt.size()) return;
+  std::size_t longest = 0;
+  for (const std::string& stop : request_.stop) longest = std::max(longest, stop.size());
+
+  // The bytes in which a stop string that ends in the newest token can lie.
+  std::string tail;
+  std::uint64_t begin = state_.bytes;
+  for (std::uint64_t i = log_.size(); i > request_.prompt.size() && begin > *start;) {
+    const std::string_view bytes = piece(--i);
+    begin -= bytes.size();
+    tail.insert(0, bytes);
+    if (i + 1 < log_.size() && tail.size() >= longest + piece(log_.size() - 1).size()) break;
+  }
+  if (begin < *start) {
+    tail.erase(0, *start - begin);
+    begin = *start;
+  }
+  std::size_t found = std::string::npos;
+  std::size_t held = 0;
+  for (const std::string& stop : request_.stop) {
+    found = std::min(found, tail.find(stop));
+    for (std::size_t size = std::min(stop.size() - 1, tail.size()); size > held; --size) {
+      if (std::string_view(tail).ends_with(std::string_view(stop).substr(0, size))) held = size;
+    }
+  }
+  visible_bytes_ = state_.bytes - held;
+  if (found != std::string::npos) {
+    visible_bytes_ = begin + found;
+    finish_ = FinishReason::stop_string;
+  }
+}
+
+// The end of the text decides nothing about a cue that waits for its next character: what was written provisionally
+// goes. Otherwise the text stands as it is.
+void Loop::finish_at_limit() {
+  if (state_.handoff && !state_.handoff->confirmed && state_.handoff->token < log_.size()) {
+    reserve(1);
+    just_dropped_.clear();
+    take_back(cut_at_handoff(), nullptr, SwitchReason::cap);
+  }
+  commit_before(kNever);
+  finish_ = FinishReason::length;
+}
+
+void Loop::settle() {
+  if (settled_) return;
+  if (finish_ == FinishReason::none) {
+    find_stop_string();
+    const std::uint64_t generated = log_.size() - request_.prompt.size();
+    const bool answered = state_.phase.phase() == Phase::answer && state_.answer_tokens >= budget_.answer;
+    if (finish_ == FinishReason::none && (generated >= budget_.total || answered)) finish_at_limit();
+  }
+  if (finish_ != FinishReason::none && finish_ != FinishReason::stop_string) visible_bytes_ = state_.bytes;
+  settled_ = true;
+}
+
+}  // namespace relaygen

@@ -1,0 +1,186 @@
+// The loop against the naive one, on models without sense; and under faults at every step.
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "support/alloc_faults.h"
+#include "support/naive_loop.h"
+#include "support/scripted.h"
+
+namespace relaygen::testing {
+namespace {
+
+struct Scenario {
+  FakeVocabulary vocabulary = tricky_vocabulary();
+  Request request;
+  FakeModel model;
+  std::size_t total = 0;
+  bool can_cut = true;
+  EngineLimits limits{.window = 4096, .batch = 64, .output_rows = 16};
+};
+
+Scenario scenario(std::uint64_t seed) {
+  Scenario s;
+  const Noise draw(seed, NoiseStream::evaluation);
+  auto uniform = [&, i = std::uint64_t{0}]() mutable { return draw.uniform(i++, 0); };
+  s.request = tricky_request(s.vocabulary);
+  s.model = hashed_models(s.vocabulary, seed, uniform());
+  s.request.sampling.temperature = uniform() < 0.5 ? 0.0F : 0.6F;
+  if (uniform() < 0.3) s.request.sampling.repeat_penalty = 1.2F;
+  s.request.seed = seed;
+  s.request.policy.min_large_tokens = static_cast<std::uint32_t>(uniform() * 4);
+  s.request.policy.max_small_tokens = 1 + static_cast<std::uint32_t>(uniform() * 12);
+  s.request.policy.answer_by = uniform() < 0.5 ? Model::large : Model::small;
+  const double which = uniform();
+  if (which < 0.35) {
+    s.request.policy.handoffs = HandoffRule::random;
+    s.request.policy.random_rate = uniform();
+  } else if (which < 0.5) {
+    s.request.cues = cue_set({"So,", "So ", "Thus", "Now", "know"}, {}, Rules::published);
+  }
+  if (uniform() < 0.1) s.request.policy.thinker = Model::small, s.request.policy.handoffs = HandoffRule::never;
+  s.total = 1 + static_cast<std::size_t>(uniform() * 120);
+  s.request.budgets = {.total = static_cast<std::int32_t>(s.total), .thinking = -1, .answer = 0};
+  // The oracle knows no forced tags: leave the thinking all the room there is.
+  s.can_cut = uniform() < 0.8;
+  s.limits.batch = 1 + static_cast<std::int32_t>(uniform() * 20);
+  s.limits.output_rows = 1 + static_cast<std::int32_t>(uniform() * s.limits.batch);
+  return s;
+}
+
+FakeEngine engine_for(const Scenario& s) {
+  return FakeEngine(s.vocabulary, {.model = s.model, .faults = {}, .limits = s.limits, .can_cut = s.can_cut});
+}
+
+NaiveResult oracle(const Scenario& s) {
+  return naive_relay(s.vocabulary, s.request,
+                     [&](Model model, std::span<const TokenId> context) {
+                       std::vector<float> logits(static_cast<std::size_t>(s.vocabulary.size()));
+                       s.model(model, context, logits);
+                       return logits;
+                     },
+                     s.total);
+}
+
+std::vector<NaiveToken> tokens_of(const Generation& generation) {
+  std::vector<NaiveToken> tokens;
+  const auto records = generation.log().records();
+  for (std::size_t i = generation.request().prompt.size(); i < records.size(); ++i) tokens.push_back({records[i].id, records[i].author});
+  return tokens;
+}
+
+std::string describe(const Scenario& s, const std::vector<NaiveToken>& tokens) {
+  std::string text;
+  for (const NaiveToken& token : tokens) text += (token.author == Author::small ? "{" : "[") + std::string(s.vocabulary.piece(token.id)) + (token.author == Author::small ? "}" : "]");
+  return text;
+}
+
+// A scenario without forced tags, for comparing with the oracle.
+Scenario unforced(std::uint64_t seed) {
+  Scenario s = scenario(seed);
+  s.request.budgets = {.total = static_cast<std::int32_t>(s.total), .thinking = -1, .answer = -1};
+  return s;
+}
+
+TEST(RelayProperty, TheLoopWritesWhatTheNaiveLoopWrites) {
+  std::size_t handoffs = 0;
+  std::size_t dropped = 0;
+  for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
+    Scenario s = unforced(seed);
+    if (seed % 2 == 0) {  // no tags: the whole budget is thinking
+      s.request.tags = {};
+      s.request.prompt_state = PromptState::before_thinking;
+    } else {  // tags, with a thinking budget that cannot run out
+      s.request.budgets.total = static_cast<std::int32_t>(s.total);
+    }
+    FakeEngine engine = engine_for(s);
+    auto generation = Generation::create(engine, s.request);
+    ASSERT_TRUE(generation) << generation.error().message;
+    ASSERT_TRUE(generation->run(engine));
+    auto tokens = tokens_of(*generation);
+    const bool forced = generation->completion().usage.forced > 0;
+    auto expected = oracle(s).tokens;
+    if (forced) {  // compare up to the forced tag
+      const auto first = std::find_if(tokens.begin(), tokens.end(), [](const NaiveToken& t) { return t.author == Author::forced; });
+      tokens.erase(first, tokens.end());
+      ASSERT_GE(expected.size(), tokens.size()) << "seed " << seed;
+      expected.resize(tokens.size());
+    }
+    ASSERT_EQ(tokens, expected) << "seed " << seed << "\n" << describe(s, tokens) << "\n" << describe(s, expected);
+    handoffs += generation->completion().usage.handoffs;
+    dropped += generation->completion().usage.dropped;
+  }
+  EXPECT_GT(handoffs, 3000u);  // the scenarios really exercise handing over and taking back
+  EXPECT_GT(dropped, 1500u);
+}
+
+// Whatever step fails and however, the error is a value, nothing written is lost, and going on gives the same text.
+TEST(RelayProperty, AFaultAtAnyDecodeChangesNothingInTheText) {
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    const Scenario s = scenario(seed);
+    FakeEngine undisturbed = engine_for(s);
+    auto reference = Generation::create(undisturbed, s.request);
+    ASSERT_TRUE(reference->run(undisturbed));
+    for (const int code : {1, 2, -1, -2, -3}) {
+      for (std::uint64_t at = 0; at < undisturbed.decodes(); ++at) {
+        FakeEngine engine = engine_for(s);
+        engine.set_faults([&](std::uint64_t decode) { return decode == at ? code : 0; });
+        auto generation = Generation::create(engine, s.request);
+        std::string shown;
+        RunOptions options;
+        options.events = [&](const Event& event) {
+          if (const auto* token = std::get_if<TokenEvent>(&event); token != nullptr && token->committed) shown += token->bytes;
+        };
+        const auto first = generation->run(engine, options);
+        ASSERT_FALSE(first) << "seed " << seed << " code " << code << " at " << at;
+        const Completion partial = generation->completion();
+        ASSERT_TRUE(partial.error);
+        ASSERT_EQ(partial.finish, code == 2 ? FinishReason::cancelled : FinishReason::error);
+        ASSERT_TRUE(partial.text.starts_with(shown));
+        ASSERT_TRUE(generation->run(engine, options));
+        ASSERT_EQ(tokens_of(*generation), tokens_of(*reference)) << "seed " << seed << " code " << code << " at " << at;
+        ASSERT_EQ(shown, reference->completion().text);
+      }
+    }
+  }
+}
+
+TEST(RelayProperty, AFailedAllocationAtAnyPlaceChangesNothingInTheText) {
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    Scenario s = scenario(seed);
+    s.request.stop = {" ok we", "x."};
+    FakeEngine undisturbed = engine_for(s);
+    auto reference = Generation::create(undisturbed, s.request);
+    ASSERT_TRUE(reference->run(undisturbed));
+    const auto expected = tokens_of(*reference);
+    for (std::uint64_t at = 0;; ++at) {
+      FakeEngine engine = engine_for(s);
+      auto generation = Generation::create(engine, s.request);
+      Status first = std::monostate{};
+      {
+        const FailAllocation fail(at);
+        first = generation->run(engine);
+        if (!fail.happened()) break;  // every allocation of the run was tried
+      }
+      if (first) continue;  // the engine itself coped
+      ASSERT_EQ(first.error().kind, ErrorKind::out_of_memory);
+      ASSERT_TRUE(generation->run(engine)) << "seed " << seed << " allocation " << at;
+      ASSERT_EQ(tokens_of(*generation), expected) << "seed " << seed << " allocation " << at;
+    }
+  }
+}
+
+TEST(RelayProperty, ReplayingARequestGivesTheSameText) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    const Scenario s = scenario(seed);
+    FakeEngine a = engine_for(s);
+    FakeEngine b = engine_for(s);
+    auto first = Generation::create(a, s.request);
+    auto second = Generation::create(b, s.request);
+    ASSERT_TRUE(first->run(a));
+    ASSERT_TRUE(second->run(b));
+    ASSERT_EQ(tokens_of(*first), tokens_of(*second));
+  }
+}
+
+}  // namespace
+}  // namespace relaygen::testing

@@ -140,7 +140,7 @@ struct Segment {
 struct Usage {
   std::uint64_t prompt = 0, large = 0, small = 0, forced = 0;
   std::uint64_t thinking = 0, answer = 0;
-  std::uint64_t handoffs = 0;         ///< large to small, inside the thinking
+  std::uint64_t handoffs = 0;         ///< large to small, the one at the answer included
   std::uint64_t dropped = 0;          ///< provisional tokens that were not kept
   std::uint64_t sentence_starts = 0;  ///< places where the random control could have handed over
   std::uint64_t judged = 0;           ///< small tokens whose large_logprob is known

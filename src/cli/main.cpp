@@ -29,6 +29,12 @@ int run(int argc, const char* const* argv) {
     fmt::print("{}", app.help());
     return relaygen::cli::exit_code(ErrorKind::usage);
   }
+  const std::string_view command = argv[1];
+  const auto known = app.get_subcommands([](CLI::App*) { return true; });
+  if (!command.starts_with('-') && std::none_of(known.begin(), known.end(), [&](const CLI::App* one) { return one->get_name() == command; })) {
+    print_error({ErrorKind::usage, fmt::format("there is no command '{}'", command), "choose one of run, chat, segment, check"});
+    return relaygen::cli::exit_code(ErrorKind::usage);
+  }
   try {
     auto arguments = expand_short_flags(argc, argv);
     std::reverse(arguments.begin(), arguments.end());  // CLI11 takes the last first

@@ -85,15 +85,10 @@ OrderedJson describe(const Session& session, const std::string& policy) {
   return {{"large", session.pair->info().large.name}, {"small", session.pair->info().small.name}, {"policy", policy}, {"profile", session.profile.name}, {"seed", session.seed}};
 }
 
-// Writes one text. An error of the generation is part of the completion.
-Completion write_text(Session& session, const Request& request, const std::string& policy, Trace& trace, const EventSink& show) {
+// Writes one text. An error on the way is part of the completion, one of the request is an error.
+Result<Completion> write_text(Session& session, const Request& request, const std::string& policy, Trace& trace, const EventSink& show) {
   auto generation = Generation::create(*session.pair, request);
-  if (!generation) {
-    Completion failed;
-    failed.finish = FinishReason::error;
-    failed.error = generation.error();
-    return failed;
-  }
+  if (!generation) return tl::unexpected(generation.error());
   if (trace.enabled()) {
     OrderedJson start{{"type", "start"}, {"version", RELAYGEN_VERSION}};
     start.update(describe(session, policy));
@@ -106,7 +101,7 @@ Completion write_text(Session& session, const Request& request, const std::strin
     if (show) show(event);
     if (trace.enabled()) trace.write(event_to_json(event, request.cues));
   };
-  const auto ran = generation->run(*session.pair, options);
+  (void)generation->run(*session.pair, options);  // the completion keeps the error
   Completion completion = generation->completion();
   if (trace.enabled()) {
     trace.write({{"type", "end"}, {"finish", name(completion.finish)}, {"usage", usage_to_json(completion.usage)}, {"timing", timing_to_json(completion.timing)}});
@@ -131,23 +126,24 @@ int report_problems(const std::optional<Error>& error, const Trace& trace) {
   return code;
 }
 
-Completion show_text(Session& session, const Request& request, const std::string& policy, Trace& trace, const RunFlags& flags) {
+Result<Completion> show_text(Session& session, const Request& request, const std::string& policy, Trace& trace, const RunFlags& flags) {
   if (flags.json) return write_text(session, request, policy, trace, {});
   StreamPrinter printer(use_color(color_mode(flags.color), STDOUT_FILENO));
-  Completion completion = write_text(session, request, policy, trace, std::ref(printer));
+  auto completion = write_text(session, request, policy, trace, std::ref(printer));
   printer.finish();
-  if (!flags.quiet) fmt::print(stderr, "\n{}", summary(completion));
+  if (completion && !flags.quiet) fmt::print(stderr, "\n{}", summary(*completion));
   return completion;
 }
 
-int run_once(Session& session, const Request& request, Trace& trace, const RunFlags& flags) {
-  const Completion completion = show_text(session, request, flags.generation.policy, trace, flags);
+Result<int> run_once(Session& session, const Request& request, Trace& trace, const RunFlags& flags) {
+  const auto completion = show_text(session, request, flags.generation.policy, trace, flags);
+  if (!completion) return tl::unexpected(completion.error());
   if (flags.json) {
     OrderedJson json = describe(session, flags.generation.policy);
-    json.update(completion_to_json(completion, request.cues));
+    json.update(completion_to_json(*completion, request.cues));
     fmt::print("{}\n", to_line(json));
   }
-  return report_problems(completion.error, trace);
+  return report_problems(completion->error, trace);
 }
 
 double seconds_per_token(const Completion& completion) {
@@ -157,7 +153,7 @@ double seconds_per_token(const Completion& completion) {
 }
 
 // The large model alone first, then the policy. Both texts may differ in length, so tokens a second is given beside time.
-int run_compare(Session& session, const Request& request, Trace& trace, const RunFlags& flags) {
+Result<int> run_compare(Session& session, const Request& request, Trace& trace, const RunFlags& flags) {
   Request alone = request;
   alone.policy.handoffs = HandoffRule::never;
   alone.policy.thinker = alone.policy.answer_by = Model::large;
@@ -172,27 +168,29 @@ int run_compare(Session& session, const Request& request, Trace& trace, const Ru
     if (!flags.json) fmt::print("--- {} ---\n", text), std::fflush(stdout);
   };
   title("large-only");
-  const Completion large = show_text(session, alone, "large-only", trace, flags);
-  if (large.error) return report_problems(large.error, trace);
+  const auto large = show_text(session, alone, "large-only", trace, flags);
+  if (!large) return tl::unexpected(large.error());
+  if (large->error) return report_problems(large->error, trace);
   title(flags.generation.policy);
-  const Completion both = show_text(session, request, flags.generation.policy, trace, flags);
-  const double per_token = seconds_per_token(both) == 0 ? 0 : seconds_per_token(large) / seconds_per_token(both);
-  const double in_total = both.timing.total == 0 ? 0 : large.timing.total / both.timing.total;
+  const auto both = show_text(session, request, flags.generation.policy, trace, flags);
+  if (!both) return tl::unexpected(both.error());
+  const double per_token = seconds_per_token(*both) == 0 ? 0 : seconds_per_token(*large) / seconds_per_token(*both);
+  const double in_total = both->timing.total == 0 ? 0 : large->timing.total / both->timing.total;
   if (flags.json) {
     OrderedJson json = describe(session, flags.generation.policy);
-    json["large_only"] = completion_to_json(large, request.cues);
-    json[flags.generation.policy] = completion_to_json(both, request.cues);
+    json["large_only"] = completion_to_json(*large, request.cues);
+    json[flags.generation.policy] = completion_to_json(*both, request.cues);
     json["speed_up_per_token"] = per_token;
     json["speed_up_total"] = in_total;
     fmt::print("{}\n", to_line(json));
   } else {
     fmt::print(stderr, "{} against large-only: {:.2f}x by time in all, {:.2f}x by time a token after the prompt ({:.2f} and {:.2f} ms a token)\n", flags.generation.policy, in_total, per_token,
-               1e3 * seconds_per_token(both), 1e3 * seconds_per_token(large));
+               1e3 * seconds_per_token(*both), 1e3 * seconds_per_token(*large));
     if (flags.models.bundled()) {
       fmt::print(stderr, "The bundled pair is too small to show the speed: a batch of its tokens is hardly cheaper than the tokens one by one, so catching up costs what it saves. `relaygen check` measures that for your own pair.\n");
     }
   }
-  return report_problems(both.error, trace);
+  return report_problems(both->error, trace);
 }
 
 Result<int> run(const RunFlags& flags) {

@@ -78,6 +78,7 @@ Result<std::unique_ptr<Pair>> load_pair(const ModelFlags& models) {
 }
 
 Result<Session> open_session(const ModelFlags& models, const GenerationFlags& generation) {
+  if (auto options = pair_options(models); !options) return tl::unexpected(options.error());
   auto profile = load_profile(generation, models.bundled());
   if (!profile) return tl::unexpected(profile.error());
   auto prepared = prepare_policy(policy_choice(generation), *profile);

@@ -51,6 +51,7 @@ Completion assemble_completion(const Loop& loop) {
 
   const auto switches = loop.switches();
   auto change = switches.begin();
+  Author leader = Author::prompt;
   for (std::uint64_t i = usage.prompt; i < loop.committed(); ++i) {
     const TokenRecord& record = loop.log()[i];
     count(record, usage);
@@ -61,9 +62,10 @@ Completion assemble_completion(const Loop& loop) {
         segment.why = change->why;
         segment.cue = change->cue;
       }
-      if (segment.why == SwitchReason::cue || segment.why == SwitchReason::random) ++usage.handoffs;
+      if (record.author == Author::small && leader == Author::large) ++usage.handoffs;
       result.segments.push_back(segment);
     }
+    if (record.author != Author::forced) leader = record.author;
     result.text += loop.piece(i);
     result.segments.back().tokens += 1;
     result.segments.back().end = result.text.size();

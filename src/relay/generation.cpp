@@ -102,6 +102,7 @@ class Generation::Impl {
         loop_.force();
       } else if (auto choice = next_choice(engine, options); choice) {
         loop_.accept(*choice);
+        lower_watermarks();
         emit_dropped(options);
       } else {
         return tl::unexpected(choice.error());
@@ -110,6 +111,12 @@ class Generation::Impl {
     }
     emit_committed(options);
     return loop_.finish() == FinishReason::none;
+  }
+
+  // What was dropped from the log is no part of it any more, whichever cache holds it.
+  void lower_watermarks() noexcept {
+    if (loop_.just_dropped().empty()) return;
+    for (std::size_t& seen : seen_) seen = std::min<std::size_t>(seen, loop_.just_dropped().front().index);
   }
 
   // Brings the leader's cache up to date and samples the token after the log.

@@ -170,18 +170,22 @@ TEST(CommandLine, CheckMeasuresBatchesAndSaysWhatCanBeGained) {
 }
 
 TEST(CommandLine, ChatRemembersTheConversation) {
-  const auto result = relaygen("chat --temp 0 -q", "printf 'What is 12 + 30?\\n\\nWhat is 9 * 5?\\n/nonsense\\n/clear\\n/exit\\n' | ");
+  const auto result = relaygen("chat --temp 0 -q", "printf 'What is 12 + 30?\\n\\nWhat is 145 + 30?\\n/nonsense\\n/clear\\n/exit\\n' | ");
   EXPECT_EQ(result.code, 0) << result.error;
   EXPECT_NE(result.output.find("\\boxed{42}"), std::string::npos) << result.output;
-  EXPECT_NE(result.output.find("\\boxed{45}"), std::string::npos) << result.output;
+  EXPECT_NE(result.output.find("\\boxed{175}"), std::string::npos) << result.output;
   EXPECT_NE(result.error.find("no command /nonsense"), std::string::npos);
 }
 
 TEST(CommandLine, ASignalStopsTheTextCleanly) {
   const TemporaryFile trace("");
-  // A long text: the tag never comes because the thinking is endless at this temperature.
-  const auto result = run_shell("timeout -s INT 1 " RELAYGEN_BINARY " chat -q --temp 0 < /dev/zero");
-  EXPECT_TRUE(result.code == 130 || result.code == 124 || result.code == 6) << result.code;
+  // Rewarded for repeating itself the model never comes to an end; the signal comes after the first words.
+  const auto result = run_shell(RELAYGEN_BINARY " run --temp 0 --repeat-penalty 0.3 -c 60000 --json " + kProblem + " > " + trace.path() +
+                                " & sleep 1; kill -INT $!; wait $!");
+  EXPECT_EQ(result.code, 130) << result.error;
+  const Json json = Json::parse(read(trace.path()));
+  EXPECT_EQ(json["finish"], "cancelled");
+  EXPECT_FALSE(json["text"].get<std::string>().empty());
 }
 
 // ---------------------------------------------------------------- bad input
@@ -216,8 +220,8 @@ TEST(BadInput, ModelsThatCannotBeUsed) {
   expect_sentence(relaygen("run -m /tmp" + small), 3, "folder");
   expect_sentence(relaygen("run -m " + text.path() + small), 3, "GGUF");
   expect_sentence(relaygen("run -m " + nothing.path() + small), 3, "empty");
-  expect_sentence(relaygen("run -m " + truncated.path() + small), 3, "truncated");
-  expect_sentence(relaygen("run -m " + header.path() + small), 3, "truncated");
+  expect_sentence(relaygen("run -m " + truncated.path() + small), 3, "cut short");
+  expect_sentence(relaygen("run -m " + header.path() + small), 3, "cut short");
   expect_sentence(relaygen("run -m " + unsupported.path() + small), 3, "qwex9");
   expect_sentence(relaygen("run -m " + text.path() + " hi"), 2, "small one is missing");
 }
@@ -247,7 +251,7 @@ TEST(BadInput, FlagsThatMakeNoSense) {
 }
 
 TEST(BadInput, APairThatDoesNotFitIntoMemoryIsRefused) {
-  expect_sentence(relaygen("run -c 100000000 hi"), 7, "free");
+  expect_sentence(relaygen("run -c 16000000 hi"), 7, "free");
 }
 
 // ---------------------------------------------------------------- segment
@@ -258,7 +262,7 @@ TEST(Segment, ShowsHandoffsInPlainTextAndJson) {
   EXPECT_EQ(shown.code, 0) << shown.error;
   EXPECT_EQ(shown.output, "We know it. So,[[ the sum is 3.5 exactly.]] Now we stop.\n</think>[[\nThe sum is 3.5.]]\n");
   const Json json = Json::parse(relaygen("segment --min-large-tokens 0 --json --cues 'So,|Thus,' " + text.path()).output);
-  EXPECT_EQ(json["handoffs"], 1);
+  EXPECT_EQ(json["handoffs"], 2);  // one at the cue, one at the answer
   EXPECT_EQ(json["segments"][1]["cue"], "So,");
   EXPECT_EQ(json["segments"][1]["author"], "small");
   EXPECT_EQ(json["segments"][1]["why"], "sentence_end");

@@ -5,7 +5,7 @@
 #   make build    builds build/release/relaygen
 #   make asan     all tests with the address and undefined-behaviour sanitizers;  make tsan: the thread sanitizer
 #   make fuzz     every fuzz target for FUZZ_SECONDS seconds (Clang 14)
-#   make bench    the benchmarks
+#   make bench    the benchmarks;  make bench-llama: large-only beside llama.cpp's llama-bench, built from source
 #   make format   formats the sources;  make format-check only checks;  make tidy runs clang-tidy
 #   make clean    deletes build/;  make distclean also the fetched llama.cpp
 #
@@ -34,7 +34,7 @@ endif
 
 .DEFAULT_GOAL := build
 .NOTPARALLEL:
-.PHONY: run build dev test asan tsan fuzz bench format format-check tidy clean distclean
+.PHONY: run build dev test asan tsan fuzz bench bench-llama format format-check tidy clean distclean
 
 # Installs and fetches what is missing, configures build/PRESET when its options changed, builds.
 #   $(call build,PRESET,PACKAGE GROUPS,COMMAND PREFIX)
@@ -96,6 +96,13 @@ fuzz:
 bench:
 	$(call build,bench)
 	@set -e; for bench in build/bench/bench/*_bench; do [ ! -x "$$bench" ] || "$$bench" $(ARGS); done
+
+# Our large-only policy beside llama-bench, both from the same source build.
+bench-llama: override LLAMA := source
+bench-llama:
+	$(call build,bench-llama)
+	@python3 bench/against_llama_bench.py build/bench-llama/relaygen build/bench-llama/bin/llama-bench \
+	  models/demo/relaygen-demo-large.gguf --small models/demo/relaygen-demo-small.gguf $(ARGS)
 
 sources = $$(find include src tests bench -name '*.h' -o -name '*.cpp')
 

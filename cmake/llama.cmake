@@ -38,6 +38,9 @@ else()
   set(LLAMA_BUILD_SERVER OFF CACHE BOOL "")
   set(LLAMA_BUILD_TOOLS ON CACHE BOOL "")   # llama-bench and llama-perplexity, built only when asked for
   add_subdirectory("${llama_source}" llama.cpp EXCLUDE_FROM_ALL)
+  # Named here as system folders as well: the compiler then keeps quiet about what is not ours.
+  target_include_directories(relaygen_llama_cpp SYSTEM INTERFACE "${llama_source}/include" "${llama_source}/ggml/include")
+  target_include_directories(relaygen_llama_common SYSTEM INTERFACE "${llama_source}/common" "${llama_source}/vendor")
   target_link_libraries(relaygen_llama_cpp INTERFACE llama)
   target_link_libraries(relaygen_llama_common INTERFACE llama-common llama)
 endif()

@@ -75,6 +75,9 @@ class CueMatcher {
   /// its end.
   void feed(const CueSet& cues, std::string_view bytes, std::vector<CueMatch>& fired);
 
+  /// Forgets what was matched so far: a cue that fires later begins here or after. Positions go on.
+  void restart() noexcept;
+
   /// The text ends here: what waited for its next character is decided. Feed no more afterwards.
   void finish(const CueSet& cues, std::vector<CueMatch>& fired);
 

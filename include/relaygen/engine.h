@@ -40,7 +40,7 @@ class LogitRows {
   std::vector<std::span<const float>> rows_;
 };
 
-/// Limits of an engine, fixed after loading.
+/// Limits of an engine, fixed after loading. All at least 1.
 struct EngineLimits {
   std::int32_t window = 0;       ///< tokens that the smaller of the two contexts holds
   std::int32_t batch = 0;        ///< rows that one decode may carry
@@ -69,6 +69,14 @@ class Engine {
   /// Errors: no_cache_slot (cache unchanged), cancelled and decode_failed (the cache may have grown; see cached()).
   [[nodiscard]] virtual Result<LogitRows> decode(Model model, std::span<const TokenId> tokens,
                                                  std::int32_t output_rows) = 0;
+
+  /// Whose token sequence the caches hold: a number that each user of the engine chooses for itself, 0 for nobody. Who
+  /// finds another number than its own knows that the caches are not as it left them.
+  [[nodiscard]] std::uint64_t owner() const noexcept { return owner_; }
+  void set_owner(std::uint64_t owner) noexcept { owner_ = owner; }
+
+ private:
+  std::uint64_t owner_ = 0;
 };
 
 }  // namespace relaygen

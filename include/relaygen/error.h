@@ -1,5 +1,5 @@
 // Errors are values: every fallible function of RelayGen returns Result<T>.
-// No exception crosses the public API.
+// No exception crosses the public API but one: functions that return no Result may throw std::bad_alloc.
 #pragma once
 
 #include <string>

@@ -1,8 +1,6 @@
 // A pair of GGUF models on llama.cpp: loading, checking, decoding.
 #pragma once
 
-#include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>

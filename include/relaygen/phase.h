@@ -19,6 +19,8 @@ struct ThinkingTags {
   bool operator==(const ThinkingTags&) const = default;
 };
 
+inline constexpr std::size_t kMaxTagBytes = 64;  ///< longer tags are not recognised
+
 /// Where the prompt leaves the model: before any tag, inside an opened tag, or after a closed one.
 enum class PromptState : std::uint8_t { before_thinking, thinking, answering };
 
@@ -38,6 +40,7 @@ class PhaseTracker {
 
   [[nodiscard]] Phase phase() const noexcept { return phase_; }
   [[nodiscard]] bool opened() const noexcept { return opened_; }  ///< a begin tag was seen (in the prompt or the text)
+  [[nodiscard]] bool may_open() const noexcept { return begin_possible_; }  ///< the begin tag can still come
   [[nodiscard]] std::uint64_t position() const noexcept { return position_; }
 
   /// Byte range of the thinking without its tags, and the start of the answer, in the text fed so far.
@@ -48,7 +51,7 @@ class PhaseTracker {
   [[nodiscard]] std::optional<std::uint64_t> answer_begin() const noexcept { return answer_begin_; }
 
  private:
-  static constexpr std::size_t kTail = 64;  // longest tag that is recognised, in bytes
+  static constexpr std::size_t kTail = kMaxTagBytes;
 
   void match_begin(std::string_view tag, char byte, std::uint64_t end);
   bool ends_with(std::string_view tag, std::string_view bytes) const;

@@ -17,7 +17,7 @@ namespace relaygen {
 /// One model of the pair that a profile was made for.
 struct ProfileModel {
   std::string name{};        ///< general.name of the GGUF, or a public name; empty: unknown
-  std::string vocabulary{};  ///< hash as VocabularyInfo::hash; empty: unknown, never compared
+  std::string vocabulary{};  ///< hash as PairInfo::One::vocabulary_hash; empty: unknown, never compared
 };
 
 struct Profile {
@@ -38,7 +38,7 @@ struct Profile {
 [[nodiscard]] Result<Profile> parse_profile(std::string_view json, std::string_view source);
 [[nodiscard]] Result<Profile> read_profile(const std::filesystem::path& file);
 
-/// The profile as JSON text, ending in a line break; parse_profile(write_profile(p)) == p.
+/// The profile as JSON text, ending in a line break; parse_profile reads the same profile back.
 [[nodiscard]] std::string write_profile(const Profile& profile);
 
 }  // namespace relaygen

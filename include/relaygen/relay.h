@@ -38,7 +38,7 @@ struct Policy {
   Model thinker = Model::large;    ///< who leads the thinking; the small model alone makes no handoffs
   HandoffRule handoffs = HandoffRule::cues;
   Model answer_by = Model::large;  ///< who writes the text after the end-of-thinking tag
-  std::uint32_t min_large_tokens = 5;   ///< a cue counts once the large segment holds this many tokens, the cue's included
+  std::uint32_t min_large_tokens = 5;   ///< a cue counts once the large segment holds so many tokens, its own included
   std::uint32_t max_small_tokens = 64;  ///< a small segment in the thinking is cut after this many tokens, >= 1
   double random_rate = 0;          ///< of HandoffRule::random, in [0, 1]
 };
@@ -49,22 +49,26 @@ struct Policy {
 struct Budgets {
   std::int32_t total = -1;     ///< thinking and answer together
   std::int32_t thinking = -1;  ///< when it runs out the closing tag is forced, at a sentence end if one comes in time
-  std::int32_t answer = -1;    ///< this many tokens stay reserved for the answer; -1 reserves a quarter of the total, 2048 at most
+  std::int32_t answer = -1;    ///< so many stay reserved for the answer; -1: a quarter of the total, 2048 at most
 };
 
 /// Everything that defines one text. Two runs of equal requests on equal engines give equal texts.
 struct Request {
   std::vector<TokenId> prompt{};  ///< at least one token
-  ThinkingTags tags;
+  ThinkingTags tags{};
   PromptState prompt_state = PromptState::before_thinking;
-  Policy policy;
-  CueSet cues;                  ///< for HandoffRule::cues; its rules (exact or published) also choose the sentence rule
-  SamplingOptions sampling;
+  Policy policy{};
+  CueSet cues{};                  ///< for HandoffRule::cues; its rules (exact or published) also choose the sentence rule
+  SamplingOptions sampling{};
   std::uint64_t seed = 0;
   std::uint64_t choice = 0;     ///< index among several texts of the same seed
-  Budgets budgets;
+  Budgets budgets{};
   std::vector<std::string> stop{};  ///< the answer ends before the first occurrence of any of these
 };
+
+/// Checks everything in a request that needs no engine: sampling, policy, budgets, stop strings, tags (the prompt may
+/// still be empty). Errors: usage, naming the value and what is allowed.
+[[nodiscard]] Status check_values(const Request& request);
 
 // ---------------------------------------------------------------- events
 
@@ -109,6 +113,7 @@ struct JudgedEvent {
 };
 
 using Event = std::variant<SegmentEvent, TokenEvent, JudgedEvent>;
+/// Called in the thread of run(), each event once. What it throws ends the run with an error; the event counts as told.
 using EventSink = std::function<void(const Event&)>;
 
 // ---------------------------------------------------------------- result
@@ -179,11 +184,11 @@ using Clock = std::function<double()>;
 struct RunOptions {
   EventSink events;                           ///< may be empty
   const std::atomic<bool>* cancel = nullptr;  ///< looked at before every batch
-  Clock clock = steady_clock();
+  Clock clock = steady_clock();               ///< must not be empty
 };
 
 /// One text in the making. Movable, not thread-safe. An error leaves it consistent: run() again goes on from the last
-/// token, on the same engine or another one.
+/// token, on the same engine or on another one of the same pair, whatever was run there meanwhile.
 class Generation {
  public:
   /// Checks the request against the engine. Errors: bad_input (empty prompt, token ids out of range), too_long (no room
@@ -194,11 +199,11 @@ class Generation {
   Generation& operator=(Generation&&) noexcept;
   ~Generation();
 
-  /// The caches of the engine already hold a common prefix with this prompt: skip prefilling it. `tokens` is what the
-  /// engine's caches hold (at most), as left by an earlier Generation on the same engine (see log()).
-  void reuse_cache(std::span<const TokenId> tokens, const Engine& engine);
+  /// Takes over from an earlier text on the same engine: what the caches hold of a common prefix is not decoded again.
+  /// Does nothing where another text used the engine in between. Call before the first step.
+  void reuse_cache(const Generation& previous, Engine& engine);
 
-  /// Decodes until the text is finished. Without reuse_cache the engine's caches are cleared first. Errors are values;
+  /// Decodes until the text is finished. Errors are values;
   /// the completion keeps what was written.
   [[nodiscard]] Status run(Engine& engine, const RunOptions& options = {});
 

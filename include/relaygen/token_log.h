@@ -26,9 +26,18 @@ struct TokenRecord {
 /// Append and cut only. ids() and records() run in parallel.
 class TokenLog {
  public:
-  void reserve(std::size_t tokens) { ids_.reserve(tokens); records_.reserve(tokens); }
-  void append(const TokenRecord& record) { records_.push_back(record); ids_.push_back(record.id); }
-  void truncate(std::size_t length) { ids_.resize(length); records_.resize(length); }
+  void reserve(std::size_t tokens) {
+    ids_.reserve(tokens);
+    records_.reserve(tokens);
+  }
+  void append(const TokenRecord& record) {
+    records_.push_back(record);
+    ids_.push_back(record.id);
+  }
+  void truncate(std::size_t length) {
+    ids_.resize(length);
+    records_.resize(length);
+  }
 
   [[nodiscard]] std::size_t size() const noexcept { return ids_.size(); }
   [[nodiscard]] std::size_t capacity() const noexcept { return std::min(ids_.capacity(), records_.capacity()); }

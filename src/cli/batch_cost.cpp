@@ -4,18 +4,22 @@
 
 namespace relaygen::cli {
 
-Result<std::vector<BatchCost>> measure_batches(Engine& engine, Model model, std::span<const std::int32_t> rows, const Clock& clock) {
+Result<std::vector<BatchCost>> measure_batches(Engine& engine, Model model, std::span<const std::int32_t> rows, const Clock& clock,
+                                               const std::function<void(std::size_t done)>& progress) {
   constexpr std::int32_t kContext = 64;
   constexpr std::size_t kRepeats = 7;
   constexpr double kPatience = 6;  // seconds a size, at most
-  const std::int32_t most = *std::max_element(rows.begin(), rows.end());
-  const std::int32_t context = std::clamp(engine.limits().window - most, 1, kContext);
-  const std::vector<TokenId> tokens(static_cast<std::size_t>(std::max(context, most)), 1);
+  const EngineLimits limits = engine.limits();
+  const std::int32_t context = std::max(1, std::min({kContext, limits.batch, limits.window / 2}));
+  const std::int32_t room = std::max(1, std::min(limits.batch, limits.window - context));
+  const std::vector<TokenId> tokens(static_cast<std::size_t>(std::max(context, room)), 0);
   (void)engine.truncate(model, 0);
   if (auto ok = engine.decode(model, std::span(tokens).first(static_cast<std::size_t>(context)), 1); !ok) return tl::unexpected(ok.error());
 
   std::vector<BatchCost> costs;
   for (const std::int32_t count : rows) {
+    if (count > room) break;
+    progress(costs.size());
     std::vector<double> times;
     const double begin = clock();
     for (std::size_t repeat = 0; repeat <= kRepeats && (times.size() < 2 || clock() - begin < kPatience); ++repeat) {

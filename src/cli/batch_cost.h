@@ -1,6 +1,7 @@
 // What a batch costs on this machine, and what that lets the relay gain.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "relaygen/engine.h"
@@ -13,8 +14,10 @@ struct BatchCost {
   double seconds = 0;  ///< median of several decodes
 };
 
-/// Decodes batches of the given sizes on top of a short context. Errors: those of decode.
-[[nodiscard]] Result<std::vector<BatchCost>> measure_batches(Engine& engine, Model model, std::span<const std::int32_t> rows, const Clock& clock);
+/// Decodes batches of the given sizes on top of a short context, leaving out those that the engine's limits do not
+/// allow. `progress` is called before every size. Errors: those of decode.
+[[nodiscard]] Result<std::vector<BatchCost>> measure_batches(Engine& engine, Model model, std::span<const std::int32_t> rows, const Clock& clock,
+                                                             const std::function<void(std::size_t done)>& progress);
 
 /// Cost of a batch between and beyond the measured sizes, by straight lines.
 [[nodiscard]] double cost_of(std::span<const BatchCost> costs, double rows);

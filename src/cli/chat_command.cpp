@@ -5,6 +5,7 @@
 #include <iostream>
 #include <memory>
 
+#include "cli/output.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/interrupt.h"
@@ -35,7 +36,7 @@ class Chat {
   }
 
   std::optional<std::string> read_line() const {
-    if (dialogue_) fmt::print(stderr, "{}", paint("> ", "\x1b[1m", color_));
+    if (dialogue_) note("{}", paint("> ", "\x1b[1m", color_));
     std::string line;
     if (!std::getline(std::cin, line)) return std::nullopt;
     return line;
@@ -60,18 +61,18 @@ class Chat {
     if (!request) return tl::unexpected(request.error());
     auto generation = Generation::create(*session_.pair, std::move(*request));
     if (!generation) return tl::unexpected(generation.error());
-    generation->reuse_cache(cached_, *session_.pair);
+    if (previous_) generation->reuse_cache(*previous_, *session_.pair);
     StreamPrinter printer(color_);
     RunOptions options;
     options.cancel = &interrupted();
     options.events = std::ref(printer);
     const auto ran = generation->run(*session_.pair, options);
-    printer.finish();
-    cached_.assign(generation->log().ids().begin(), generation->log().ids().end());
+    previous_ = std::move(*generation);
+    printer.finish(previous_->completion().text);
     if (!ran && ran.error().kind != ErrorKind::cancelled) return tl::unexpected(ran.error());
     forget_interrupt();
-    const Completion completion = generation->completion();
-    if (!flags_.quiet) fmt::print(stderr, "{}", paint(summary(completion), kDim, color_));
+    const Completion completion = previous_->completion();
+    if (!flags_.quiet) note("{}", paint(summary(completion), kDim, color_));
     return completion.answer;
   }
 
@@ -80,7 +81,7 @@ class Chat {
   bool color_;
   bool dialogue_;
   std::vector<ChatMessage> messages_;
-  std::vector<TokenId> cached_;
+  std::optional<Generation> previous_;  // its caches hold the beginning of the next prompt
 };
 
 Result<int> chat(const ChatFlags& flags) {
@@ -89,28 +90,29 @@ Result<int> chat(const ChatFlags& flags) {
   if (!session) return tl::unexpected(session.error());
   InterruptiblePair interruptible(*session->pair);
   Chat chat(*session, flags);
-  if (::isatty(STDIN_FILENO) == 1) fmt::print(stderr, "/clear forgets the conversation, /exit or Ctrl-D leaves, Ctrl-C stops an answer.\n");
+  if (::isatty(STDIN_FILENO) == 1) note("/clear forgets the conversation, /exit or Ctrl-D leaves, Ctrl-C stops an answer.\n");
   int code = 0;
-  while (const auto line = chat.read_line()) {
+  while (flush_output().has_value()) {
+    const auto line = chat.read_line();
+    if (!line) break;
     if (*line == "/exit" || *line == "/quit") break;
     if (line->find_first_not_of(" \t\r") == std::string::npos) continue;
     if (*line == "/clear") {
       chat.clear();
       continue;
     }
-    if (line->starts_with('/')) {
-      fmt::print(stderr, "There is no command {}; /clear and /exit are known.\n", *line);
+    if (line->starts_with('/') && line->find(' ') == std::string::npos) {
+      note("There is no command {}; /clear and /exit are known.\n", *line);
       continue;
     }
     if (auto ok = chat.turn(*line); !ok) {
       print_error(ok.error());
       code = exit_code(ok.error().kind);
-      if (ok.error().kind == ErrorKind::too_long) fmt::print(stderr, "/clear makes room.\n");
+      if (ok.error().kind == ErrorKind::too_long) note("/clear makes room.\n");
     }
   }
-  if (interrupted().load()) return kExitInterrupted;
   if (auto flushed = flush_output(); !flushed) return tl::unexpected(flushed.error());
-  return code;
+  return interrupted().load() ? kExitInterrupted : code;
 }
 
 }  // namespace
@@ -118,6 +120,7 @@ Result<int> chat(const ChatFlags& flags) {
 void add_chat_command(CLI::App& app, int& code) {
   auto flags = std::make_shared<ChatFlags>();
   CLI::App* command = app.add_subcommand("chat", "talk in several turns");
+  command->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   command->add_option("--color", flags->color, "colour the text by author")->check(CLI::IsMember({"auto", "always", "never"}))->capture_default_str();
   command->add_flag("-q,--quiet", flags->quiet, "no summaries");
   add_model_flags(*command, flags->models);

@@ -5,6 +5,7 @@
 #include <array>
 #include <memory>
 
+#include "cli/output.h"
 #include "cli/batch_cost.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
@@ -32,30 +33,29 @@ std::string memory(std::uint64_t bytes) {
 
 void print_memory(const PairMemory& needed) {
   for (const auto& [which, one] : {std::pair{"large", &needed.large}, std::pair{"small", &needed.small}}) {
-    fmt::print("memory, {} model: {} (weights {}, cache {}, compute {})\n", which, memory(one->total()), memory(one->weights), memory(one->cache), memory(one->compute));
+    out("memory, {} model: {} (weights {}, cache {}, compute {})\n", which, memory(one->total()), memory(one->weights), memory(one->cache), memory(one->compute));
   }
-  fmt::print("memory in all: {}{}\n", memory(needed.large.total() + needed.small.total()),
+  out("memory in all: {}{}\n", memory(needed.large.total() + needed.small.total()),
              needed.available == 0 ? "" : fmt::format(", {} are free", memory(needed.available)));
-  std::fflush(stdout);
 }
 
 void print_info(const PairInfo& info) {
-  fmt::print("the two models share one vocabulary ({} tokens, {})\n", std::min(info.large.vocabulary_size, info.small.vocabulary_size), info.large.vocabulary_hash);
+  out("the two models share one vocabulary ({} tokens, {})\n", std::min(info.large.vocabulary_size, info.small.vocabulary_size), info.large.vocabulary_hash);
   for (const auto& [which, one] : {std::pair{"large", &info.large}, std::pair{"small", &info.small}}) {
-    fmt::print("{}: {} ({}), trained with a window of {} tokens; {}; {}\n", which, one->name, one->description, one->training_window,
+    out("{}: {} ({}), trained with a window of {} tokens; {}; {}\n", which, one->name, one->description, one->training_window,
                one->can_cut_cache ? "its cache can be cut" : "its cache cannot be cut: relaying works, verification would not",
                one->has_chat_template ? "has a chat template" : "has no chat template");
   }
-  if (!info.same_chat_template) fmt::print("their chat templates differ: the large model's is used\n");
-  fmt::print("window: {} tokens; threads: {}\n", info.window, info.threads);
+  if (!info.same_chat_template) out("their chat templates differ: the large model's is used\n");
+  out("window: {} tokens; threads: {}\n", info.window, info.threads);
 }
 
 void print_tags(const ThinkingTags& tags, PromptState state) {
   if (tags.ends.empty()) {
-    fmt::print("thinking tags: none; the whole text counts as thinking for the relay\n");
+    out("thinking tags: none; the whole text counts as thinking for the relay\n");
     return;
   }
-  fmt::print("thinking tags: {} ... {}{}\n", tags.begin.empty() ? "(none)" : tags.begin, tags.ends.front(), state == PromptState::thinking ? " (opened by the prompt)" : "");
+  out("thinking tags: {} ... {}{}\n", tags.begin.empty() ? "(none)" : tags.begin, tags.ends.front(), state == PromptState::thinking ? " (opened by the prompt)" : "");
 }
 
 OrderedJson costs_to_json(std::span<const BatchCost> costs) {
@@ -79,18 +79,18 @@ OrderedJson model_to_json(const PairInfo::One& one) {
 }
 
 void print_costs(std::span<const BatchCost> large, std::span<const BatchCost> small) {
-  fmt::print("milliseconds a batch\n  rows  {:>10}  {:>10}\n", "large", "small");
-  for (std::size_t i = 0; i < large.size(); ++i) fmt::print("  {:>4}  {:>10.3f}  {:>10.3f}\n", large[i].rows, 1e3 * large[i].seconds, 1e3 * small[i].seconds);
+  out("milliseconds a batch\n  rows  {:>10}  {:>10}\n", "large", "small");
+  for (std::size_t i = 0; i < large.size(); ++i) out("  {:>4}  {:>10.3f}  {:>10.3f}\n", large[i].rows, 1e3 * large[i].seconds, 1e3 * small[i].seconds);
 }
 
 void print_gain(std::span<const BatchCost> large, std::span<const BatchCost> small, double most) {
   for (const double share : kShares) {
-    fmt::print("relay with {:.0f}% of the tokens by the small model, {:.0f} a segment: {:.2f}x\n", 100 * share, kSegment, relay_speed_up(large, small, share, kSegment));
+    out("relay with {:.0f}% of the tokens by the small model, {:.0f} a segment: {:.2f}x\n", 100 * share, kSegment, relay_speed_up(large, small, share, kSegment));
   }
   if (most < 1.02) {
-    fmt::print("This pair will not gain from the relay on this machine: even if the small model wrote nearly everything, it would be {:.2f}x.\n", most);
+    out("This pair will not gain from the relay on this machine: even if the small model wrote nearly everything, it would be {:.2f}x.\n", most);
   } else {
-    fmt::print("At most, with nearly everything by the small model: {:.2f}x.\n", most);
+    out("At most, with nearly everything by the small model: {:.2f}x.\n", most);
   }
 }
 
@@ -113,12 +113,15 @@ Result<int> check(const CheckFlags& flags) {
   if (!flags.json) print_tags(prompt->tags, prompt->state);
 
   ProgressBar bar;
-  bar.show("measuring batches", 0.1F);
   const Clock clock = steady_clock();
-  auto large = measure_batches(**pair, Model::large, kRows, clock);
+  const auto measure = [&](Model model, std::size_t before) {
+    return measure_batches(**pair, model, kRows, clock, [&](std::size_t done) {
+      bar.show("measuring batches", static_cast<float>(before + done) / static_cast<float>(2 * kRows.size()));
+    });
+  };
+  auto large = measure(Model::large, 0);
   if (!large) return tl::unexpected(large.error());
-  bar.show("measuring batches", 0.8F);
-  auto small = measure_batches(**pair, Model::small, kRows, clock);
+  auto small = measure(Model::small, kRows.size());
   if (!small) return tl::unexpected(small.error());
   bar.clear();
 
@@ -131,7 +134,7 @@ Result<int> check(const CheckFlags& flags) {
     json["speed_up"] = OrderedJson::array();
     for (const double share : kShares) json["speed_up"].push_back({{"small_share", share}, {"times", relay_speed_up(*large, *small, share, kSegment)}});
     json["speed_up_at_most"] = most;
-    fmt::print("{}\n", to_line(json));
+    out("{}\n", to_line(json));
   } else {
     print_costs(*large, *small);
     print_gain(*large, *small, most);
@@ -145,6 +148,7 @@ Result<int> check(const CheckFlags& flags) {
 void add_check_command(CLI::App& app, int& code) {
   auto flags = std::make_shared<CheckFlags>();
   CLI::App* command = app.add_subcommand("check", "tell whether two models make a pair, and what the relay can gain with it here");
+  command->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   command->add_flag("--json", flags->json, "print one JSON object");
   add_model_flags(*command, flags->models);
   command->callback([flags, &code] {

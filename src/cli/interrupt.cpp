@@ -30,6 +30,11 @@ void handle_interrupts() {
 
 const std::atomic<bool>& interrupted() { return stop; }
 
+void stop_generating() noexcept {
+  stop = true;
+  if (Pair* pair = current.load()) pair->request_stop();
+}
+
 void forget_interrupt() {
   stop = false;
   if (Pair* pair = current.load()) pair->clear_stop();

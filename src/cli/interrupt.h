@@ -14,6 +14,9 @@ void handle_interrupts();
 [[nodiscard]] const std::atomic<bool>& interrupted();
 void forget_interrupt();
 
+/// Stops the generation as a signal would, but does not count as one.
+void stop_generating() noexcept;
+
 /// While alive, a signal also aborts the decode that this pair is in.
 class InterruptiblePair {
  public:

@@ -5,6 +5,7 @@
 #include <exception>
 #include <new>
 
+#include "cli/output.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/options.h"
@@ -26,7 +27,7 @@ int run(int argc, const char* const* argv) {
   add_segment_command(app, exit_code);
   add_check_command(app, exit_code);
   if (argc < 2) {
-    fmt::print("{}", app.help());
+    out("{}", app.help());
     return relaygen::cli::exit_code(ErrorKind::usage);
   }
   const std::string_view command = argv[1];
@@ -52,6 +53,7 @@ int run(int argc, const char* const* argv) {
 }  // namespace relaygen::cli
 
 int main(int argc, char** argv) {
+  relaygen::cli::open_standard_streams();
   try {
     return relaygen::cli::run(argc, argv);
   } catch (const std::bad_alloc&) {

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
@@ -35,6 +36,14 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 21> kShortFl
     {"--temperature", "--temp"},
 }};
 
+FlashAttention flash_attention(std::string_view text) {
+  if (text == "on" || text == "1") return FlashAttention::on;
+  return text == "off" || text == "0" ? FlashAttention::off : FlashAttention::automatic;
+}
+
+// Flags whose value is any text, also one that looks like a flag.
+constexpr std::array<std::string_view, 4> kTextFlags{"--stop", "--prompt", "-p", "--system-prompt"};
+
 }  // namespace
 
 std::vector<std::string> expand_short_flags(int argc, const char* const* argv) {
@@ -45,7 +54,9 @@ std::vector<std::string> expand_short_flags(int argc, const char* const* argv) {
       for (; i < argc; ++i) result.emplace_back(argv[i]);
       break;
     }
+    const bool is_text = !result.empty() && std::find(kTextFlags.begin(), kTextFlags.end(), result.back()) != kTextFlags.end();
     for (const auto& [flag, name] : kShortFlags) {
+      if (is_text) break;
       if (argument == flag) {
         argument = name;
       } else if (argument.starts_with(flag) && argument[flag.size()] == '=') {
@@ -67,7 +78,7 @@ void add_model_flags(CLI::App& app, ModelFlags& flags) {
   app.add_option("-c,--ctx-size", flags.context, "window in tokens (0: the smaller of what the two models were trained with)")->group("Models")->type_name("N")->capture_default_str();
   app.add_option("-b,--batch-size", flags.batch, "most tokens in one batch")->group("Models")->type_name("N")->capture_default_str();
   app.add_option("--ubatch-size", flags.micro_batch, "-ub: most tokens in one pass over the weights")->group("Models")->type_name("N")->capture_default_str();
-  app.add_option("--flash-attn", flags.flash_attention, "-fa: flash attention")->group("Models")->check(CLI::IsMember({"on", "off", "auto"}))->capture_default_str();
+  app.add_option("--flash-attn", flags.flash_attention, "-fa: flash attention")->group("Models")->check(CLI::IsMember({"on", "off", "auto", "1", "0"}))->capture_default_str();
   app.add_option("--cache-type-k", flags.cache_type_k, "-ctk: type of the K cache (f32, f16, bf16, q8_0, q4_0, ...)")->group("Models")->type_name("TYPE")->capture_default_str();
   app.add_option("--cache-type-v", flags.cache_type_v, "-ctv: type of the V cache")->group("Models")->type_name("TYPE")->capture_default_str();
   app.add_option("--cache-type-k-small", flags.cache_type_k_small, "-ctks: of the small model (default: as -ctk)")->group("Models")->type_name("TYPE");
@@ -103,7 +114,7 @@ Result<PairOptions> pair_options(const ModelFlags& flags) {
   options.context = flags.context;
   options.batch = flags.batch;
   options.micro_batch = flags.micro_batch;
-  options.flash_attention = flags.flash_attention == "on" ? FlashAttention::on : flags.flash_attention == "off" ? FlashAttention::off : FlashAttention::automatic;
+  options.flash_attention = flash_attention(flags.flash_attention);
   options.use_mmap = !flags.no_mmap;
   options.use_mlock = flags.mlock;
   options.check_memory = !flags.no_memory_check;
@@ -129,8 +140,8 @@ void add_generation_flags(CLI::App& app, GenerationFlags& flags) {
   app.add_option("-s,--seed", flags.seed, "the same seed gives the same text (-1: a random one)")->group("Sampling")->type_name("SEED")->capture_default_str();
   app.add_option("-n,--predict,--n-predict", flags.budgets.total, "most tokens, thinking and answer together (-1: what fits)")->group("Budgets")->type_name("N")->capture_default_str();
   app.add_option("--thinking-budget,--reasoning-budget", flags.budgets.thinking, "most thinking tokens; the closing tag is forced then")->group("Budgets")->type_name("N")->capture_default_str();
-  app.add_option("--answer-budget", flags.budgets.answer, "most answer tokens, kept free for the answer")->group("Budgets")->type_name("N")->capture_default_str();
-  app.add_option("--stop", flags.stop, "end the answer before this text (repeatable)")->group("Budgets")->type_name("TEXT")->allow_extra_args(false);
+  app.add_option("--answer-budget", flags.budgets.answer, "most answer tokens, kept free for the answer (-1: a quarter of the room is kept free, 2048 at most)")->group("Budgets")->type_name("N")->capture_default_str();
+  app.add_option("--stop", flags.stop, "end the answer before this text (repeatable)")->group("Budgets")->type_name("TEXT")->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->allow_extra_args(false);
   app.add_option("--system-prompt", flags.system, "-sys: system prompt")->group("Prompt")->type_name("TEXT");
   app.add_flag("--no-thinking", flags.no_thinking, "ask the chat template to leave the thinking out")->group("Prompt");
 }

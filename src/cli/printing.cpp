@@ -1,11 +1,8 @@
+#include "cli/output.h"
 #include "cli/printing.h"
 
 #include <fmt/core.h>
 
-#include <cerrno>
-#include <cmath>
-#include <cstdio>
-#include <cstring>
 
 namespace relaygen::cli {
 namespace {
@@ -26,18 +23,22 @@ void StreamPrinter::operator()(const Event& event) {
   const auto* token = std::get_if<TokenEvent>(&event);
   if (token == nullptr || !token->committed || token->bytes.empty()) return;
   if (color_ && token->author != author_) {
-    fmt::print("{}{}", kResetColor, color_of(token->author));
+    out("{}{}", kResetColor, color_of(token->author));
     author_ = token->author;
   }
-  std::fwrite(token->bytes.data(), 1, token->bytes.size(), stdout);
-  at_line_start_ = token->bytes.back() == '\n';
-  std::fflush(stdout);
+  show(token->bytes);
 }
 
-void StreamPrinter::finish() {
-  if (color_ && author_ != Author::prompt) fmt::print("{}", kResetColor);
-  if (!at_line_start_) fmt::print("\n");
-  std::fflush(stdout);
+void StreamPrinter::show(std::string_view bytes) {
+  write_bytes(stdout, bytes);
+  shown_ += bytes.size();
+  at_line_start_ = bytes.back() == '\n';
+}
+
+void StreamPrinter::finish(std::string_view text) {
+  if (shown_ < text.size()) show(text.substr(shown_));
+  if (color_ && author_ != Author::prompt) out("{}", kResetColor);
+  if (!at_line_start_) out("\n");
 }
 
 std::string legend() {
@@ -60,11 +61,6 @@ std::string summary(const Completion& completion) {
     text += fmt::format("the large model's mean log p of the small model's tokens: {:.3f} ({} tokens)\n", usage.judged_logprob / static_cast<double>(usage.judged), usage.judged);
   }
   return text;
-}
-
-Status flush_output() {
-  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return std::monostate{};
-  return fail(ErrorKind::output_failed, fmt::format("standard output is incomplete: {}", std::strerror(errno)), "free some space and run again");
 }
 
 }  // namespace relaygen::cli

@@ -14,13 +14,16 @@ class StreamPrinter {
  public:
   explicit StreamPrinter(bool color) : color_(color) {}
   void operator()(const Event& event);
-  /// Ends the colour and the line.
-  void finish();
+  /// Writes what is still missing of the text (held back for a stop string when the run broke off), ends colour and line.
+  void finish(std::string_view text);
 
  private:
+  void show(std::string_view bytes);
+
   bool color_;
   Author author_ = Author::prompt;
   bool at_line_start_ = true;
+  std::size_t shown_ = 0;  // bytes
 };
 
 /// One line that says which colour is which author.
@@ -28,8 +31,5 @@ class StreamPrinter {
 
 /// Tokens by author, handoffs, time by part, in two or three lines.
 [[nodiscard]] std::string summary(const Completion& completion);
-
-/// Flushes standard output. Errors: output_failed (a full disk).
-[[nodiscard]] Status flush_output();
 
 }  // namespace relaygen::cli

@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "cli/output.h"
 #include "cli/bundled.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
@@ -21,7 +22,8 @@ namespace {
 struct RunFlags {
   ModelFlags models;
   GenerationFlags generation;
-  std::string prompt, file, trace, color = "auto";
+  std::optional<std::string> prompt;
+  std::string file, trace, color = "auto";
   bool json = false, compare = false, quiet = false;
 };
 
@@ -39,24 +41,25 @@ struct Prompt {
 Result<Prompt> read_prompt(const RunFlags& flags) {
   Prompt prompt;
   std::string source = "the prompt";
-  if (!flags.prompt.empty() && !flags.file.empty()) return fail(ErrorKind::usage, "both a prompt and -f are given", "give one of them");
-  if (!flags.file.empty() || (flags.prompt.empty() && input_is_given())) {
+  if (flags.prompt && !flags.file.empty()) return fail(ErrorKind::usage, "both a prompt and -f are given", "give one of them");
+  if (!flags.file.empty() || (!flags.prompt && input_is_given())) {
     source = flags.file.empty() || flags.file == "-" ? "standard input" : flags.file;
     auto text = read_file(flags.file.empty() ? "-" : flags.file);
     if (!text) return tl::unexpected(text.error());
     prompt.text = std::move(*text);
     while (prompt.text.ends_with('\n') || prompt.text.ends_with('\r')) prompt.text.pop_back();
-  } else if (flags.prompt.empty() && flags.models.bundled()) {
+  } else if (!flags.prompt && flags.models.bundled()) {
     auto problem = bundled_problem();
     if (!problem) return tl::unexpected(problem.error());
     prompt.text = problem->question;
     prompt.problem = std::move(*problem);
   } else {
-    prompt.text = flags.prompt;
+    prompt.text = flags.prompt.value_or("");
   }
   if (prompt.text.find_first_not_of(" \t\r\n") == std::string::npos) {
     return fail(ErrorKind::bad_input, source == "the prompt" ? "there is no prompt" : source + " is empty", "give a prompt as an argument, with -f FILE, or on standard input");
   }
+  if (prompt.text.starts_with("\xEF\xBB\xBF")) prompt.text.erase(0, 3);  // a byte order mark is no part of the text
   if (auto ok = check_utf8(prompt.text, source); !ok) return tl::unexpected(ok.error());
   return prompt;
 }
@@ -119,7 +122,7 @@ int report_problems(const std::optional<Error>& error, const Trace& trace) {
     print_error(flushed.error());
     code = exit_code(flushed.error().kind);
   }
-  if (error) {
+  if (error && !(error->kind == ErrorKind::cancelled && code != 0)) {  // a failed output stops the text as well
     if (error->kind != ErrorKind::cancelled) print_error(*error);
     code = exit_code(error->kind);
   }
@@ -130,8 +133,8 @@ Result<Completion> show_text(Session& session, const Request& request, const std
   if (flags.json) return write_text(session, request, policy, trace, {});
   StreamPrinter printer(use_color(color_mode(flags.color), STDOUT_FILENO));
   auto completion = write_text(session, request, policy, trace, std::ref(printer));
-  printer.finish();
-  if (completion && !flags.quiet) fmt::print(stderr, "\n{}", summary(*completion));
+  printer.finish(completion ? completion->text : "");
+  if (completion && !flags.quiet) note("\n{}", summary(*completion));
   return completion;
 }
 
@@ -141,7 +144,7 @@ Result<int> run_once(Session& session, const Request& request, Trace& trace, con
   if (flags.json) {
     OrderedJson json = describe(session, flags.generation.policy);
     json.update(completion_to_json(*completion, request.cues));
-    fmt::print("{}\n", to_line(json));
+    out("{}\n", to_line(json));
   }
   return report_problems(completion->error, trace);
 }
@@ -160,34 +163,39 @@ Result<int> run_compare(Session& session, const Request& request, Trace& trace, 
   for (const Model model : {Model::large, Model::small}) {  // first touches of the weights belong to neither
     Request warm_up = alone;
     warm_up.policy.thinker = warm_up.policy.answer_by = model;
+    warm_up.prompt.resize(1);
     warm_up.tags = {};
     warm_up.budgets = {.total = 2};
     if (auto generation = Generation::create(*session.pair, warm_up); generation) (void)generation->run(*session.pair);
   }
   const auto title = [&](std::string_view text) {
-    if (!flags.json) fmt::print("--- {} ---\n", text), std::fflush(stdout);
+    if (!flags.json) out("--- {} ---\n", text);
   };
   title("large-only");
   const auto large = show_text(session, alone, "large-only", trace, flags);
   if (!large) return tl::unexpected(large.error());
-  if (large->error) return report_problems(large->error, trace);
+  OrderedJson json = describe(session, flags.generation.policy);
+  json["large_only"] = completion_to_json(*large, request.cues);
+  json[flags.generation.policy] = nullptr;
+  if (large->error) {  // what there is of the first text is not lost
+    if (flags.json) out("{}\n", to_line(json));
+    return report_problems(large->error, trace);
+  }
   title(flags.generation.policy);
   const auto both = show_text(session, request, flags.generation.policy, trace, flags);
   if (!both) return tl::unexpected(both.error());
   const double per_token = seconds_per_token(*both) == 0 ? 0 : seconds_per_token(*large) / seconds_per_token(*both);
   const double in_total = both->timing.total == 0 ? 0 : large->timing.total / both->timing.total;
   if (flags.json) {
-    OrderedJson json = describe(session, flags.generation.policy);
-    json["large_only"] = completion_to_json(*large, request.cues);
     json[flags.generation.policy] = completion_to_json(*both, request.cues);
     json["speed_up_per_token"] = per_token;
     json["speed_up_total"] = in_total;
-    fmt::print("{}\n", to_line(json));
+    out("{}\n", to_line(json));
   } else {
-    fmt::print(stderr, "{} against large-only: {:.2f}x by time in all, {:.2f}x by time a token after the prompt ({:.2f} and {:.2f} ms a token)\n", flags.generation.policy, in_total, per_token,
+    note("{} against large-only: {:.2f}x by time in all, {:.2f}x by time a token after the prompt ({:.2f} and {:.2f} ms a token)\n", flags.generation.policy, in_total, per_token,
                1e3 * seconds_per_token(*both), 1e3 * seconds_per_token(*large));
     if (flags.models.bundled()) {
-      fmt::print(stderr, "The bundled pair is too small to show the speed: a batch of its tokens is hardly cheaper than the tokens one by one, so catching up costs what it saves. `relaygen check` measures that for your own pair.\n");
+      note("The bundled pair is too small to show the speed: a batch of its tokens is hardly cheaper than the tokens one by one, so catching up costs what it saves. `relaygen check` measures that for your own pair.\n");
     }
   }
   return report_problems(both->error, trace);
@@ -210,9 +218,9 @@ Result<int> run(const RunFlags& flags) {
   if (!request) return tl::unexpected(request.error());
 
   if (prompt->problem && !flags.json && !flags.quiet) {
-    fmt::print(stderr, "Problem {} of the bundled pair: {} (expected: {})\n", prompt->problem->id, prompt->problem->question, prompt->problem->answer);
+    note("Problem {} of the bundled pair: {} (expected: {})\n", prompt->problem->id, prompt->problem->question, prompt->problem->answer);
   }
-  if (!flags.json && !flags.quiet && use_color(color_mode(flags.color), STDERR_FILENO)) fmt::print(stderr, "{}\n", legend());
+  if (!flags.json && !flags.quiet && use_color(color_mode(flags.color), STDERR_FILENO)) note("{}\n", legend());
   return flags.compare ? run_compare(*session, *request, *trace, flags) : run_once(*session, *request, *trace, flags);
 }
 
@@ -221,7 +229,8 @@ Result<int> run(const RunFlags& flags) {
 void add_run_command(CLI::App& app, int& code) {
   auto flags = std::make_shared<RunFlags>();
   CLI::App* command = app.add_subcommand("run", "write one answer");
-  command->add_option("PROMPT", flags->prompt, "the prompt (or -f FILE, or standard input; with neither and no models: a bundled problem)");
+  command->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);  // as llama.cpp does
+  command->add_option("PROMPT,-p,--prompt", flags->prompt, "the prompt (or -f FILE, or standard input; with neither and no models: a bundled problem)");
   command->add_option("-f,--file", flags->file, "read the prompt from a file; - is standard input")->type_name("FILE");
   command->add_option("--color", flags->color, "colour the text by author")->check(CLI::IsMember({"auto", "always", "never"}))->capture_default_str();
   command->add_flag("--json", flags->json, "print one JSON object instead of the text");

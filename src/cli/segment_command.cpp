@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "cli/output.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/printing.h"
@@ -47,6 +48,7 @@ Result<Setup> prepare(const SegmentFlags& flags) {
   }
   add_cues(flags.cues, true, profile.cues);
   add_cues(flags.known, false, profile.cues);
+  if (profile.cues.empty()) return fail(ErrorKind::usage, "the list of cues is empty", "give some, such as --cues \"So,|Thus,\"");
   const bool published = flags.published || profile.rules == Rules::published;
   auto cues = CueSet::build(profile.cues, published ? Rules::published : Rules::exact);
   if (!cues) return tl::unexpected(cues.error());
@@ -79,9 +81,9 @@ void print_text(const NamedText& text, const Segmentation& segmentation, bool co
   for (const TextSegment& segment : segmentation.segments) {
     const std::string_view bytes = std::string_view(text.text).substr(segment.begin, segment.end - segment.begin);
     const bool bracket = !color && segment.author == Author::small;
-    fmt::print("{}{}{}", bracket ? "[[" : "", paint(bytes, color_of(segment.author), color), bracket ? "]]" : "");
+    out("{}{}{}", bracket ? "[[" : "", paint(bytes, color_of(segment.author), color), bracket ? "]]" : "");
   }
-  if (!text.text.ends_with('\n')) fmt::print("\n");
+  if (!text.text.ends_with('\n')) out("\n");
 }
 
 Result<int> segment(const SegmentFlags& flags) {
@@ -103,10 +105,10 @@ Result<int> segment(const SegmentFlags& flags) {
     for (const NamedText& text : *parsed) {
       const Segmentation segmentation = segment_text(text.text, setup->cues, setup->options);
       if (flags.json) {
-        fmt::print("{}\n", to_line(to_json(text, segmentation, setup->cues)));
+        out("{}\n", to_line(to_json(text, segmentation, setup->cues)));
       } else {
         print_text(text, segmentation, color);
-        fmt::print(stderr, "{}: small {:.1f}% of the thinking, {:.1f}% of all; {} handoffs\n", text.id, 100 * segmentation.share_thinking, 100 * segmentation.share_all, segmentation.handoffs);
+        note("{}: small {:.1f}% of the thinking, {:.1f}% of all; {} handoffs\n", text.id, 100 * segmentation.share_thinking, 100 * segmentation.share_all, segmentation.handoffs);
       }
       ++texts;
       handoffs += segmentation.handoffs;
@@ -115,7 +117,7 @@ Result<int> segment(const SegmentFlags& flags) {
     }
   }
   if (texts > 1) {
-    fmt::print(stderr, "{} texts: small {:.1f}% of all bytes, {:.1f} handoffs a text\n", texts, bytes == 0 ? 0.0 : 100.0 * static_cast<double>(small_bytes) / static_cast<double>(bytes),
+    note("{} texts: small {:.1f}% of all bytes, {:.1f} handoffs a text\n", texts, bytes == 0 ? 0.0 : 100.0 * static_cast<double>(small_bytes) / static_cast<double>(bytes),
                static_cast<double>(handoffs) / static_cast<double>(texts));
   }
   if (auto flushed = flush_output(); !flushed) return tl::unexpected(flushed.error());
@@ -127,7 +129,8 @@ Result<int> segment(const SegmentFlags& flags) {
 void add_segment_command(CLI::App& app, int& code) {
   auto flags = std::make_shared<SegmentFlags>();
   CLI::App* command = app.add_subcommand("segment", "show where handoffs would fall in existing text, without a model");
-  command->add_option("FILE", flags->files, "plain text, or JSONL with a text field (default: standard input)");
+  command->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  command->add_option("FILE", flags->files, "plain text, or JSONL with a text field (default: standard input)")->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command->add_option("--profile", flags->profile, "the cues of a profile")->type_name("FILE");
   command->add_option("--cues", flags->cues, "cues of your own, separated by |, e.g. \"So,|Thus,\"")->type_name("LIST");
   command->add_option("--known", flags->known, "strings that are known and no cues, separated by |: the most specific one decides")->type_name("LIST");

@@ -1,3 +1,4 @@
+#include "cli/output.h"
 #include "cli/session.h"
 
 #include <fmt/core.h>
@@ -15,7 +16,7 @@
 namespace relaygen::cli {
 namespace {
 
-// llama.cpp's lines on standard error; without -v only its errors, which explain what our own sentence sums up.
+// llama.cpp's lines on standard error, with -v.
 LogSink log_sink(bool verbose) {
   if (!verbose) return {};
   static const auto logger = [] {
@@ -46,6 +47,15 @@ bool same_model(const ProfileModel& expected, const PairInfo::One& actual) {
   return a.find(b) != std::string::npos || b.find(a) != std::string::npos;
 }
 
+void warn_of_the_pair(const PairInfo& info) {
+  for (const auto& [which, one] : {std::pair{"large", &info.large}, std::pair{"small", &info.small}}) {
+    if (info.window > one->training_window) {
+      print_warning(fmt::format("the window of {} tokens is larger than the {} that the {} model was trained with", info.window, one->training_window, which));
+    }
+  }
+  if (!info.large.has_chat_template) print_warning("the large model brings no chat template: ChatML is used");
+}
+
 void warn_of_foreign_profile(const Profile& profile, const PairInfo& info) {
   for (const auto& [which, expected, actual] : {std::tuple{"large", &profile.large, &info.large}, std::tuple{"small", &profile.small, &info.small}}) {
     if (same_model(*expected, *actual)) continue;
@@ -58,12 +68,12 @@ void warn_of_foreign_profile(const Profile& profile, const PairInfo& info) {
 
 void print_error(const Error& error) {
   const bool color = use_color(ColorMode::automatic, STDERR_FILENO);
-  fmt::print(stderr, "{} {}.{}\n", paint("relaygen:", "\x1b[1;31m", color), error.message, error.hint.empty() ? "" : fmt::format(" To do: {}.", error.hint));
+  note("{} {}.{}\n", paint("relaygen:", "\x1b[1;31m", color), error.message, error.hint.empty() ? "" : fmt::format(" To do: {}.", error.hint));
 }
 
 void print_warning(std::string_view message) {
   const bool color = use_color(ColorMode::automatic, STDERR_FILENO);
-  fmt::print(stderr, "{} {}.\n", paint("relaygen: warning:", "\x1b[33m", color), message);
+  note("{} {}.\n", paint("relaygen: warning:", "\x1b[33m", color), message);
 }
 
 Result<std::unique_ptr<Pair>> load_pair(const ModelFlags& models) {
@@ -78,13 +88,17 @@ Result<std::unique_ptr<Pair>> load_pair(const ModelFlags& models) {
 }
 
 Result<Session> open_session(const ModelFlags& models, const GenerationFlags& generation) {
+  // What is wrong with the flags is said before models are loaded.
   if (auto options = pair_options(models); !options) return tl::unexpected(options.error());
   auto profile = load_profile(generation, models.bundled());
   if (!profile) return tl::unexpected(profile.error());
   auto prepared = prepare_policy(policy_choice(generation), *profile);
   if (!prepared) return tl::unexpected(prepared.error());
+  Request values{.policy = prepared->policy, .sampling = generation.sampling, .budgets = generation.budgets, .stop = generation.stop};
+  if (auto ok = check_values(values); !ok) return tl::unexpected(ok.error());
   auto pair = load_pair(models);
   if (!pair) return tl::unexpected(pair.error());
+  warn_of_the_pair((*pair)->info());
   if (generation.policy == "relay" || generation.policy == "all-candidates") warn_of_foreign_profile(*profile, (*pair)->info());
   const std::uint64_t seed = generation.seed >= 0 ? static_cast<std::uint64_t>(generation.seed) : std::random_device{}();
   return Session{std::move(*pair), std::move(*profile), std::move(*prepared), seed};
@@ -98,6 +112,8 @@ Result<Request> make_request(const Session& session, const GenerationFlags& flag
   request.tags = std::move(prompt->tags);
   request.prompt_state = prompt->state;
   request.policy = session.prepared.policy;
+  // The evidence for the small model's answers is about answers that follow the large model's thinking.
+  if (flags.answer_by == "auto" && prompt->state == PromptState::answering) request.policy.answer_by = request.policy.thinker;
   request.cues = session.prepared.cues;
   request.sampling = flags.sampling;
   request.seed = session.seed;

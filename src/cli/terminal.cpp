@@ -1,3 +1,4 @@
+#include "cli/output.h"
 #include "cli/terminal.h"
 
 #include <fmt/core.h>
@@ -56,14 +57,14 @@ void ProgressBar::show(std::string_view what, float fraction) {
   last_percent_ = percent;
   constexpr int kWidth = 30;
   const int filled = percent * kWidth / 100;
-  fmt::print(stderr, "\r{} [{}{}] {:3}%", what, std::string(static_cast<std::size_t>(filled), '='), std::string(static_cast<std::size_t>(kWidth - filled), ' '), percent);
+  note("\r{} [{}{}] {:3}%", what, std::string(static_cast<std::size_t>(filled), '='), std::string(static_cast<std::size_t>(kWidth - filled), ' '), percent);
   std::fflush(stderr);
   shown_ = true;
 }
 
 void ProgressBar::clear() {
   if (!shown_) return;
-  fmt::print(stderr, "\r\x1b[K");
+  note("\r\x1b[K");
   std::fflush(stderr);
   shown_ = false;
   last_percent_ = -1;

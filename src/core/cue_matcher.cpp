@@ -120,6 +120,14 @@ void CueMatcher::finish(const CueSet& cues, std::vector<CueMatch>& fired) {
   decide(cues, true, fired);
 }
 
+void CueMatcher::restart() noexcept {
+  whole_ += partial_size_;
+  partial_size_ = 0;
+  state_ = 0;
+  boundary_bits_ = ~0ULL;
+  pending_.clear();
+}
+
 void CueMatcher::resolve_right(const CueSet::Automaton& automaton, std::uint8_t follower) {
   std::erase_if(pending_, [&](Pending& p) {
     if (p.resolved) return false;

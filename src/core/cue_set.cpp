@@ -1,3 +1,4 @@
+#include <new>
 #include <string>
 #include <unordered_map>
 
@@ -7,7 +8,7 @@
 namespace relaygen {
 namespace {
 
-constexpr std::string_view kAdvice = "Correct the list of cues in the profile or in --cues.";
+constexpr std::string_view kAdvice = "correct the list of cues in the profile or in --cues";
 
 std::string quoted(const Cue& cue, std::size_t index) {
   return unicode::is_utf8(cue.text) ? "\"" + cue.text + "\"" : "number " + std::to_string(index + 1);
@@ -15,7 +16,7 @@ std::string quoted(const Cue& cue, std::size_t index) {
 
 Status check(const Cue& cue, std::size_t index) {
   const auto refuse = [&](const std::string& why) {
-    return fail(ErrorKind::bad_profile, "The cue " + quoted(cue, index) + " " + why, std::string(kAdvice));
+    return fail(ErrorKind::bad_profile, "the cue " + quoted(cue, index) + " " + why, std::string(kAdvice));
   };
   if (!unicode::is_utf8(cue.text)) return refuse("is not UTF-8");
   if (cue.text.empty()) return refuse("is empty");
@@ -30,11 +31,11 @@ Status check(const Cue& cue, std::size_t index) {
 
 }  // namespace
 
-Result<CueSet> CueSet::build(std::span<const Cue> cues, Rules rules) {
+Result<CueSet> CueSet::build(std::span<const Cue> cues, Rules rules) try {
   if (cues.size() > kMaxCues) {
     return fail(
         ErrorKind::bad_profile,
-        "There are " + std::to_string(cues.size()) + " cues, and a profile may have " + std::to_string(kMaxCues),
+        "there are " + std::to_string(cues.size()) + " cues, and a profile may have " + std::to_string(kMaxCues),
         std::string(kAdvice));
   }
   std::unordered_map<std::string_view, bool> seen;
@@ -42,7 +43,7 @@ Result<CueSet> CueSet::build(std::span<const Cue> cues, Rules rules) {
     if (const Status status = check(cues[i], i); !status) return tl::unexpected(status.error());
     const auto [known, is_new] = seen.try_emplace(cues[i].text, cues[i].selected);
     if (!is_new && known->second != cues[i].selected) {
-      return fail(ErrorKind::bad_profile, "The cue \"" + cues[i].text + "\" is listed twice, selected and not selected",
+      return fail(ErrorKind::bad_profile, "the cue \"" + cues[i].text + "\" is listed twice, selected and not selected",
                   std::string(kAdvice));
     }
   }
@@ -65,6 +66,8 @@ Result<CueSet> CueSet::build(std::span<const Cue> cues, Rules rules) {
   CueSet set;
   set.automaton_ = std::move(automaton);
   return set;
+} catch (const std::bad_alloc&) {
+  return fail(ErrorKind::out_of_memory, "out of memory", "free memory");
 }
 
 std::shared_ptr<const CueSet::Automaton> CueSet::no_cues() {

@@ -78,18 +78,23 @@ void Sampler::filter(std::span<const float> logits) {
   const auto k = options_.top_k <= 0 ? n : std::min(n, static_cast<std::size_t>(options_.top_k));
   double total = 0;  // of p over everything that top-k keeps
   if (k < n) {
-    // A heap of the k best so far, the worst of them on top: nearly every logit fails the first comparison.
+    // A heap of the k best so far, the worst of them on top. Nearly every logit is below it, so blocks are skipped whole.
+    constexpr std::size_t kBlock = 16;
     float worst = -std::numeric_limits<float>::infinity();
-    for (std::size_t i = 0; i < n; ++i) {
-      const bool full = candidates_.size() == k;
-      if (full ? !(logits[i] > worst) : !(logits[i] >= worst)) continue;  // NaN fails; on a tie the lower id came first
-      if (full) {
-        std::pop_heap(candidates_.begin(), candidates_.end(), better);
-        candidates_.pop_back();
+    for (std::size_t begin = 0; begin < n; begin += kBlock) {
+      const std::size_t end = std::min(n, begin + kBlock);
+      if (candidates_.size() == k && end - begin == kBlock && !any_above(&logits[begin], worst)) continue;
+      for (std::size_t i = begin; i < end; ++i) {
+        const bool full = candidates_.size() == k;
+        if (full ? !(logits[i] > worst) : !(logits[i] >= worst)) continue;  // NaN fails; on a tie the lower id came first
+        if (full) {
+          std::pop_heap(candidates_.begin(), candidates_.end(), better);
+          candidates_.pop_back();
+        }
+        candidates_.push_back({static_cast<TokenId>(i), logits[i], 0});
+        std::push_heap(candidates_.begin(), candidates_.end(), better);
+        if (candidates_.size() == k) worst = candidates_.front().logit;
       }
-      candidates_.push_back({static_cast<TokenId>(i), logits[i], 0});
-      std::push_heap(candidates_.begin(), candidates_.end(), better);
-      if (candidates_.size() == k) worst = candidates_.front().logit;
     }
     std::sort_heap(candidates_.begin(), candidates_.end(), better);
   } else {

@@ -35,6 +35,12 @@ inline float exp_lane(float x) {
 
 float exp_nonpositive(float x) { return exp_lane(x); }
 
+bool any_above(const float* values, float limit) {
+  std::uint32_t above = 0;
+  for (std::size_t lane = 0; lane < kLanes; ++lane) above |= values[lane] > limit ? 1U : 0U;
+  return above != 0;
+}
+
 RowSummary summarize(std::span<const float> logits) {
   constexpr float kNone = -std::numeric_limits<float>::infinity();
   // The two largest of each lane without a branch: the second is the larger of the old second and the loser of (first, x).

@@ -13,6 +13,9 @@ struct RowSummary {
 /// NaN counts as -infinity. Requires a non-empty row. Relative error of the probabilities below 1e-5.
 [[nodiscard]] RowSummary summarize(std::span<const float> logits);
 
+/// Whether any of the 16 numbers at `values` is above `limit`; NaN is not.
+[[nodiscard]] bool any_above(const float* values, float limit);
+
 /// exp(x) for x <= 0, relative error below 3e-7; 0 below -87. Written so that compilers vectorise loops over it.
 [[nodiscard]] float exp_nonpositive(float x);
 

@@ -44,7 +44,8 @@ Result<std::string> read_file(const std::filesystem::path& file) {
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> handle(standard_input ? stdin : std::fopen(file.c_str(), "rb"),
                                                          [](std::FILE* f) { return f == stdin ? 0 : std::fclose(f); });
   const auto failed = [&] {
-    return fail(ErrorKind::bad_input, fmt::format("{}: {}", file.string(), std::strerror(errno)), "check the path and its permissions");
+    if (errno == EINTR) return fail(ErrorKind::cancelled, "reading was interrupted");
+    return fail(ErrorKind::bad_input, fmt::format("{}: {}", standard_input ? "standard input" : file.string(), std::strerror(errno)), "check the path and its permissions");
   };
   if (!handle) return failed();
   std::string content;
@@ -69,6 +70,7 @@ Status check_utf8(std::string_view text, std::string_view what) {
 
 Result<std::vector<NamedText>> parse_texts(std::string_view content, std::string_view source) {
   std::vector<NamedText> texts;
+  if (content.starts_with("\xEF\xBB\xBF")) content.remove_prefix(3);  // a byte order mark is no part of the text
   const auto first = content.find_first_not_of(" \t\r\n");
   const bool lines_of_json = first != std::string_view::npos && content[first] == '{';
   if (!lines_of_json) {

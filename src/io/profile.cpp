@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <limits>
+#include <new>
 #include <nlohmann/json.hpp>
 
 #include "io/files.h"
@@ -137,6 +138,8 @@ Result<Profile> parse_profile(std::string_view text, std::string_view source) {
     return malformed(source, fmt::format("it is no valid JSON (near byte {})", error.byte));
   } catch (const Json::exception& error) {
     return malformed(source, error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorKind::out_of_memory, "out of memory", "free memory");
   }
 }
 

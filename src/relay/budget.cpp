@@ -10,11 +10,6 @@ namespace {
 constexpr std::int64_t kDefaultAnswerReserve = 2048;
 constexpr std::int64_t kLongestSlack = 24;
 
-Status check(const char* what, std::int32_t budget) {
-  if (budget >= -1) return std::monostate{};
-  return fail(ErrorKind::usage, fmt::format("the {} budget is {} tokens", what, budget), "give 0 or more, or -1 for no limit of its own");
-}
-
 Status tokenize(const Engine& engine, const std::string& text, std::vector<TokenId>& tokens) {
   auto result = engine.vocabulary().tokenize(text);
   if (!result) return tl::unexpected(result.error());
@@ -25,10 +20,6 @@ Status tokenize(const Engine& engine, const std::string& text, std::vector<Token
 }  // namespace
 
 Result<BudgetPlan> plan_budgets(const Engine& engine, const Request& request) {
-  for (const auto& [what, budget] : {std::pair{"total", request.budgets.total}, std::pair{"thinking", request.budgets.thinking},
-                                     std::pair{"answer", request.budgets.answer}}) {
-    if (auto ok = check(what, budget); !ok) return tl::unexpected(ok.error());
-  }
   const std::int64_t window = engine.limits().window;
   const std::int64_t room = window - static_cast<std::int64_t>(request.prompt.size());
   if (room < 1) {
@@ -43,6 +34,7 @@ Result<BudgetPlan> plan_budgets(const Engine& engine, const Request& request) {
   plan.total = static_cast<std::uint64_t>(total);
   plan.answer = static_cast<std::uint64_t>(request.budgets.answer >= 0 ? std::min<std::int64_t>(request.budgets.answer, total) : total);
   plan.thinking = plan.total;
+  if (request.tags.ends.empty()) plan.total = std::min(plan.total, plan.answer);  // its whole text is the answer
   if (request.tags.ends.empty() || request.prompt_state == PromptState::answering) return plan;
 
   const std::string& tag = request.tags.ends.front();
@@ -52,9 +44,21 @@ Result<BudgetPlan> plan_budgets(const Engine& engine, const Request& request) {
   if (auto ok = tokenize(engine, "\n" + tag + "\n\n", plan.close); !ok) return tl::unexpected(ok.error());
   if (auto ok = tokenize(engine, tag + "\n\n", plan.close_after_line_break); !ok) return tl::unexpected(ok.error());
 
+  const auto forced = static_cast<std::int64_t>(plan.open.size() + plan.close.size());
+  const bool thinks_not = request.budgets.thinking == 0;
+  if (forced >= total) {  // no room to close anything: the text is cut wherever it is
+    plan.open.clear();
+    plan.close.clear();
+    return plan;
+  }
   const std::int64_t reserve =
       request.budgets.answer >= 0 ? request.budgets.answer : std::min<std::int64_t>(total / 4, kDefaultAnswerReserve);
-  std::int64_t thinking = std::max<std::int64_t>(0, total - reserve - static_cast<std::int64_t>(plan.close.size()));
+  std::int64_t thinking = total - reserve - forced;
+  if (thinking <= 0 && !thinks_not && request.budgets.answer >= 0) {
+    return fail(ErrorKind::usage, fmt::format("an answer budget of {} tokens leaves no room for thinking: there are {} in all", reserve, total),
+                "give a smaller answer budget, or a thinking budget of 0");
+  }
+  thinking = std::max<std::int64_t>(0, thinking);
   if (request.budgets.thinking >= 0) thinking = std::min<std::int64_t>(thinking, request.budgets.thinking);
   plan.thinking = static_cast<std::uint64_t>(thinking);
   plan.slack = static_cast<std::uint64_t>(std::min(kLongestSlack, thinking / 8));

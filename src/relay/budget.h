@@ -19,7 +19,7 @@ struct BudgetPlan {
   std::vector<TokenId> close_after_line_break;  ///< the same where the text already ends in a line break
 };
 
-/// Errors: too_long where the prompt leaves no room, usage for negative budgets.
+/// Errors: too_long where the prompt leaves no room, usage where the answer budget leaves none for thinking.
 [[nodiscard]] Result<BudgetPlan> plan_budgets(const Engine& engine, const Request& request);
 
 }  // namespace relaygen

@@ -78,6 +78,10 @@ Completion assemble_completion(const Loop& loop) {
     if (!result.segments.empty()) result.segments.back().end = result.text.size();
   }
   split_phases(loop, result);
+  if (loop.request().tags.ends.empty()) {  // for the reader, a model without thinking only answers
+    usage.answer += usage.thinking;
+    usage.thinking = 0;
+  }
   return result;
 }
 

@@ -6,6 +6,7 @@
 // one call.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
@@ -19,24 +20,6 @@ namespace relaygen {
 namespace {
 
 constexpr std::size_t index_of(Model model) { return static_cast<std::size_t>(model); }
-
-Status check_numbers(const Request& request) {
-  const auto bad = [](std::string what, std::string hint) { return fail(ErrorKind::usage, std::move(what), std::move(hint)); };
-  const SamplingOptions& s = request.sampling;
-  if (!(s.temperature >= 0) || std::isinf(s.temperature)) return bad(fmt::format("the temperature is {}", s.temperature), "give 0 (greedy) or more");
-  if (!(s.top_p > 0 && s.top_p <= 1)) return bad(fmt::format("top-p is {}", s.top_p), "give more than 0, up to 1 (off)");
-  if (!(s.min_p >= 0 && s.min_p <= 1)) return bad(fmt::format("min-p is {}", s.min_p), "give 0 (off) to 1");
-  if (!(s.repeat_penalty > 0) || std::isinf(s.repeat_penalty)) return bad(fmt::format("the repeat penalty is {}", s.repeat_penalty), "give more than 0; 1 is off");
-  if (!std::isfinite(s.presence_penalty) || !std::isfinite(s.frequency_penalty)) return bad("a penalty is no finite number", "give numbers such as 0.5");
-  if (s.penalty_last_n < -1) return bad(fmt::format("the penalties look at the last {} tokens", s.penalty_last_n), "give 0 (off) or more, or -1 for all");
-  const Policy& p = request.policy;
-  if (!(p.random_rate >= 0 && p.random_rate <= 1)) return bad(fmt::format("the random rate is {}", p.random_rate), "give a probability, 0 to 1");
-  if (p.max_small_tokens < 1) return bad("the small model may write 0 tokens a segment", "give max_small_tokens of at least 1");
-  for (const std::string& stop : request.stop) {
-    if (stop.empty()) return bad("a stop string is empty", "leave it out");
-  }
-  return std::monostate{};
-}
 
 }  // namespace
 
@@ -55,28 +38,35 @@ class Generation::Impl {
 
   const Loop& loop() const noexcept { return loop_; }
 
-  void reuse_cache(std::span<const TokenId> tokens, const Engine& engine) {
-    const auto prompt = loop_.log().ids();
-    std::size_t common = 0;
-    while (common < tokens.size() && common < prompt.size() && tokens[common] == prompt[common]) ++common;
+  void reuse_cache(const Impl& previous, Engine& engine) noexcept {
+    if (engine.owner() != previous.id_) return;
+    engine.set_owner(id_);
+    const auto theirs = previous.loop_.log().ids();
+    const auto ours = loop_.log().ids();
+    const auto [end, ignored] = std::mismatch(ours.begin(), ours.end(), theirs.begin(), theirs.end());
+    const auto common = static_cast<std::size_t>(end - ours.begin());
     for (const Model model : {Model::large, Model::small}) {
-      seen_[index_of(model)] = std::min(common, static_cast<std::size_t>(engine.cached(model)));
+      const std::size_t i = index_of(model);
+      seen_[i] = std::min({common, previous.seen_[i], static_cast<std::size_t>(engine.cached(model))});
     }
   }
 
+  // The texts of this error fit into std::string itself: reporting that memory ran out must not need memory.
+  static tl::unexpected<Error> out_of_memory() { return fail(ErrorKind::out_of_memory, "out of memory", "free memory"); }
+
   Result<bool> step(Engine& engine, const RunOptions& options) {
-    error_.reset();
-    Result<bool> result = [&]() -> Result<bool> {
-      try {
-        return step_or_throw(engine, options);
-      } catch (const std::bad_alloc&) {
-        return fail(ErrorKind::out_of_memory, "an allocation failed while generating", "free memory, or give a smaller -c");
-      } catch (const std::exception& exception) {
-        return fail(ErrorKind::internal, fmt::format("a listener or the engine threw: {}", exception.what()));
-      }
-    }();
-    if (!result) error_ = result.error();
-    return result;
+    try {
+      error_.reset();
+      auto result = step_or_throw(engine, options);
+      if (!result) error_ = result.error();
+      return result;
+    } catch (const std::bad_alloc&) {
+      error_ = out_of_memory().value();
+      return out_of_memory();
+    } catch (const std::exception& exception) {
+      error_ = Error{ErrorKind::internal, fmt::format("a listener or the engine threw: {}", exception.what()), {}};
+      return tl::unexpected(*error_);
+    }
   }
 
   Completion completion() const {
@@ -94,6 +84,7 @@ class Generation::Impl {
  private:
   Result<bool> step_or_throw(Engine& engine, const RunOptions& options) {
     loop_.settle();
+    lower_watermarks();
     if (loop_.finish() == FinishReason::none) {
       if (options.cancel != nullptr && options.cancel->load(std::memory_order_relaxed)) {
         return fail(ErrorKind::cancelled, "the generation was stopped");
@@ -103,12 +94,13 @@ class Generation::Impl {
       } else if (auto choice = next_choice(engine, options); choice) {
         loop_.accept(*choice);
         lower_watermarks();
-        emit_dropped(options);
       } else {
         return tl::unexpected(choice.error());
       }
       loop_.settle();
+      lower_watermarks();
     }
+    emit_dropped(options);
     emit_committed(options);
     return loop_.finish() == FinishReason::none;
   }
@@ -123,6 +115,10 @@ class Generation::Impl {
   Result<Choice> next_choice(Engine& engine, const RunOptions& options) {
     const Model model = loop_.leader();
     const auto ids = loop_.log().ids();
+    if (engine.owner() != id_) {  // somebody else used the caches
+      seen_ = {};
+      engine.set_owner(id_);
+    }
     std::size_t& seen = seen_[index_of(model)];
     std::size_t known = std::min(seen, ids.size() - 1);  // the newest token is always decoded, for its logits
     if (static_cast<std::size_t>(engine.cached(model)) != known) {
@@ -190,12 +186,14 @@ class Generation::Impl {
     }
   }
 
-  void emit_dropped(const RunOptions& options) const {
-    if (!options.events) return;
-    for (const DroppedToken& dropped : loop_.just_dropped()) {
-      const TokenRecord& r = dropped.record;
-      options.events(TokenEvent{dropped.index, r.id, {}, r.author, r.phase, r.margin, r.logprob, false});
+  void emit_dropped(const RunOptions& options) {
+    if (options.events) {
+      for (const DroppedToken& dropped : loop_.just_dropped()) {
+        const TokenRecord& r = dropped.record;
+        options.events(TokenEvent{dropped.index, r.id, {}, r.author, r.phase, r.margin, r.logprob, false});
+      }
     }
+    loop_.forget_dropped();
   }
 
   // Tells of every committed token once, held back while it may belong to a stop string.
@@ -222,6 +220,13 @@ class Generation::Impl {
     }
   }
 
+  // Distinguishes the texts that use one engine, for as long as the process lives.
+  static std::uint64_t next_id() noexcept {
+    static std::atomic<std::uint64_t> last{0};
+    return ++last;
+  }
+
+  std::uint64_t id_ = next_id();
   Sampler sampler_;
   Loop loop_;
   std::array<std::size_t, 2> seen_{};  // watermarks
@@ -242,12 +247,12 @@ Result<Generation> Generation::create(const Engine& engine, Request request) {
                     "tokenize it with this pair's vocabulary");
       }
     }
-    if (auto ok = check_numbers(request); !ok) return tl::unexpected(ok.error());
+    if (auto ok = check_values(request); !ok) return tl::unexpected(ok.error());
     auto budget = plan_budgets(engine, request);
     if (!budget) return tl::unexpected(budget.error());
     return Generation(std::make_unique<Impl>(engine, std::move(request), std::move(*budget)));
   } catch (const std::bad_alloc&) {
-    return fail(ErrorKind::out_of_memory, "an allocation failed while preparing the generation", "free memory, or shorten the prompt");
+    return Impl::out_of_memory();
   }
 }
 
@@ -256,7 +261,7 @@ Generation::Generation(Generation&&) noexcept = default;
 Generation& Generation::operator=(Generation&&) noexcept = default;
 Generation::~Generation() = default;
 
-void Generation::reuse_cache(std::span<const TokenId> tokens, const Engine& engine) { impl_->reuse_cache(tokens, engine); }
+void Generation::reuse_cache(const Generation& previous, Engine& engine) { impl_->reuse_cache(*previous.impl_, engine); }
 
 Result<bool> Generation::step(Engine& engine, const RunOptions& options) { return impl_->step(engine, options); }
 

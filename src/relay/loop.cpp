@@ -19,6 +19,8 @@ Loop::Loop(const Vocabulary& vocabulary, Request request, BudgetPlan budget)
       policy_noise_(request_.seed, NoiseStream::random_policy, request_.choice) {
   for (const TokenId id : request_.prompt) log_.append(TokenRecord{.id = id});
   committed_ = log_.size();
+  // Without a begin tag the thinking is under way from the first token.
+  if (request_.prompt_state == PromptState::before_thinking && request_.tags.begin.empty()) request_.prompt_state = PromptState::thinking;
   state_.phase = PhaseTracker(request_.prompt_state);
   state_.sentences = SentenceEnds(request_.cues.rules());
   state_.leader = state_.phase.phase() == Phase::answer ? request_.policy.answer_by : request_.policy.thinker;
@@ -46,7 +48,6 @@ bool Loop::feed(LoopState& next, std::string_view piece) {
 
 void Loop::accept(const Choice& choice) {
   reserve(1);
-  just_dropped_.clear();
   const TokenRecord record{.id = choice.token,
                            .author = author_of(state_.leader),
                            .phase = state_.phase.phase(),
@@ -110,8 +111,7 @@ void Loop::accept_in_small_segment(LoopState next, const TokenRecord& record) {
   const SwitchReason why = thinking_ended ? SwitchReason::phase : end != ends_.end() ? SwitchReason::sentence_end : SwitchReason::cap;
   next.handoff.reset();
   next.leader = thinking_ended ? request_.policy.answer_by : Model::large;
-  next.large_segment_token = log_.size() + 1;
-  next.large_segment_byte = next.bytes;
+  begin_large_segment(next, log_.size() + 1);
   append(std::move(next), record);
   record_switch(author_of(state_.leader), why);
 }
@@ -141,10 +141,8 @@ void Loop::open_handoff(LoopState& next) const {
 
 void Loop::open_cue_handoff(LoopState& next) const {
   const std::uint64_t needed = request_.policy.min_large_tokens;
-  const bool published = request_.cues.rules() == Rules::published;
   for (const CueMatch& match : fired_) {
-    const bool in_segment = published ? match.begin >= next.large_segment_byte : match.end > next.large_segment_byte;
-    if (!in_segment || large_tokens_until(next, match.end) < needed) continue;
+    if (match.end <= next.large_segment_byte || large_tokens_until(next, match.end) < needed) continue;
     // A cue may become certain late. Where its sentence is over meanwhile there is nothing left to hand over.
     if (next.sentence_end > match.end || next.sentences.waiting().value_or(0) > match.end) continue;
     next.handoff = Handoff{.token = log_.size() + 1, .byte = next.bytes, .cue_end = match.end, .why = SwitchReason::cue,
@@ -196,20 +194,26 @@ Loop::Cut Loop::cut_at_handoff() const {
   return token == log_.size() ? Cut{token, &state_} : Cut{token, &snapshots_[token - committed_]};
 }
 
+void Loop::begin_large_segment(LoopState& next, std::uint64_t token) const noexcept {
+  next.large_segment_token = token;
+  next.large_segment_byte = next.bytes;
+  if (request_.cues.rules() == Rules::published) next.cues.restart();  // the reference code looks at each chunk alone
+}
+
 void Loop::take_back(const Cut& cut, const TokenRecord* newest, SwitchReason why) {
   LoopState next = *cut.state;
   if (cut.token == next.handoff->token) {
     next.refused_at = next.bytes;  // nothing was written: the large segment goes on as if there had been no handoff
   } else {
-    next.large_segment_token = cut.token;
-    next.large_segment_byte = next.bytes;
+    begin_large_segment(next, cut.token);
   }
   next.handoff.reset();
   next.leader = Model::large;
 
+  const std::size_t dropped_before = just_dropped_.size();
   for (std::uint64_t i = cut.token; i < log_.size(); ++i) just_dropped_.push_back({i, log_[i]});
   if (newest != nullptr) just_dropped_.push_back({log_.size(), *newest});
-  dropped_ += just_dropped_.size();
+  dropped_ += just_dropped_.size() - dropped_before;
   log_.truncate(cut.token);
   state_ = std::move(next);
   commit_before(kNever);
@@ -256,15 +260,18 @@ void Loop::reserve(std::size_t tokens) {
   if (log_.capacity() - log_.size() < tokens) log_.reserve(std::max(log_.size() + tokens, log_.size() * 2));
   room_for(snapshots_, tokens);
   room_for(switches_, 2);
-  just_dropped_.reserve(log_.size() - committed_ + 1);
+  room_for(just_dropped_, log_.size() - committed_ + 1);
 }
 
 // ---------------------------------------------------------------- limits
 
+bool Loop::can_force() const {
+  if (finish_ != FinishReason::none || budget_.close.empty() || state_.phase.phase() == Phase::answer) return false;
+  return state_.phase.opened() || state_.bytes == 0;  // else this text does without thinking
+}
+
 bool Loop::must_force() const {
-  if (finish_ != FinishReason::none || !thinks(request_) || state_.phase.phase() == Phase::answer) return false;
-  if (committed_ != log_.size()) return false;                        // wait until it is known what stays
-  if (!state_.phase.opened() && state_.bytes > 0) return false;       // this text does without thinking
+  if (!can_force() || committed_ != log_.size()) return false;
   if (state_.thinking_tokens >= budget_.thinking) return true;
   if (state_.thinking_tokens + budget_.slack < budget_.thinking) return false;
   return state_.bytes > 0 && (state_.sentences.waiting() == state_.bytes || state_.sentence_end == state_.bytes);
@@ -277,7 +284,6 @@ void Loop::force() {
   const auto& close = after_line_break ? budget_.close_after_line_break : budget_.close;
   tokens.insert(tokens.end(), close.begin(), close.end());
   reserve(tokens.size());
-  just_dropped_.clear();
 
   std::vector<TokenRecord> records;
   LoopState next = state_;
@@ -298,30 +304,35 @@ void Loop::force() {
 
 std::optional<std::uint64_t> Loop::answer_start() const {
   if (state_.phase.phase() == Phase::answer) return state_.phase.answer_begin().value_or(0);
-  if (!thinks(request_) || !state_.phase.opened()) return 0;
+  if (!thinks(request_)) return 0;
+  if (!state_.phase.opened() && !state_.phase.may_open()) return 0;  // it answers without thinking
   return std::nullopt;
 }
 
-// Looks for a stop string that ends in the newest token, and holds back what may become one.
+// Looks for a stop string in what was committed since the last look, and holds back what may become one.
 void Loop::find_stop_string() {
-  visible_bytes_ = state_.bytes;
+  const std::uint64_t end = snapshots_.empty() ? state_.bytes : snapshots_.front().bytes;  // of the committed text
   const auto start = answer_start();
-  if (request_.stop.empty() || !start || log_.size() == request_.prompt.size()) return;
+  if (request_.stop.empty() || !start || end <= *start) {
+    visible_bytes_ = end;
+    return;
+  }
   std::size_t longest = 0;
   for (const std::string& stop : request_.stop) longest = std::max(longest, stop.size());
 
-  // The bytes in which a stop string that ends in the newest token can lie.
+  // Enough of the text for every stop string that ends in the new bytes.
+  const std::uint64_t overlap = std::min<std::uint64_t>(searched_bytes_, longest - 1);
+  const std::uint64_t from = std::max(*start, searched_bytes_ - overlap);
   std::string tail;
-  std::uint64_t begin = state_.bytes;
-  for (std::uint64_t i = log_.size(); i > request_.prompt.size() && begin > *start;) {
+  std::uint64_t begin = end;
+  for (std::uint64_t i = committed_; i > request_.prompt.size() && begin > from;) {
     const std::string_view bytes = piece(--i);
     begin -= bytes.size();
     tail.insert(0, bytes);
-    if (i + 1 < log_.size() && tail.size() >= longest + piece(log_.size() - 1).size()) break;
   }
-  if (begin < *start) {
-    tail.erase(0, *start - begin);
-    begin = *start;
+  if (begin < from) {
+    tail.erase(0, from - begin);
+    begin = from;
   }
   std::size_t found = std::string::npos;
   std::size_t held = 0;
@@ -331,32 +342,34 @@ void Loop::find_stop_string() {
       if (std::string_view(tail).ends_with(std::string_view(stop).substr(0, size))) held = size;
     }
   }
-  visible_bytes_ = state_.bytes - held;
+  searched_bytes_ = end;
+  visible_bytes_ = end - held;
   if (found != std::string::npos) {
     visible_bytes_ = begin + found;
     finish_ = FinishReason::stop_string;
   }
 }
 
-// The end of the text decides nothing about a cue that waits for its next character: what was written provisionally
-// goes. Otherwise the text stands as it is.
-void Loop::finish_at_limit() {
-  if (state_.handoff && !state_.handoff->confirmed && state_.handoff->token < log_.size()) {
+// A budget is used up while tokens are provisional. A handoff at a cue that waits for its next character has shown
+// nothing for itself: it is taken back, and the large model has the room. Otherwise the tokens stand.
+void Loop::resolve_provisional() {
+  if (committed_ == log_.size()) return;
+  if (state_.handoff && !state_.handoff->confirmed) {
     reserve(1);
-    just_dropped_.clear();
     take_back(cut_at_handoff(), nullptr, SwitchReason::cap);
+  } else {
+    commit_before(kNever);
   }
-  commit_before(kNever);
-  finish_ = FinishReason::length;
 }
 
 void Loop::settle() {
   if (settled_) return;
   if (finish_ == FinishReason::none) {
+    const auto generated = [&] { return log_.size() - request_.prompt.size(); };
+    if (generated() >= budget_.total || (can_force() && state_.thinking_tokens >= budget_.thinking)) resolve_provisional();
     find_stop_string();
-    const std::uint64_t generated = log_.size() - request_.prompt.size();
     const bool answered = state_.phase.phase() == Phase::answer && state_.answer_tokens >= budget_.answer;
-    if (finish_ == FinishReason::none && (generated >= budget_.total || answered)) finish_at_limit();
+    if (finish_ == FinishReason::none && (generated() >= budget_.total || answered)) finish_ = FinishReason::length;
   }
   if (finish_ != FinishReason::none && finish_ != FinishReason::stop_string) visible_bytes_ = state_.bytes;
   settled_ = true;

@@ -62,8 +62,9 @@ class Loop {
   /// Bytes of the text that a stop string can no longer take back; all of it once finished.
   [[nodiscard]] std::uint64_t visible_bytes() const noexcept { return visible_bytes_; }
 
-  /// Tokens dropped by the last accept().
+  /// Tokens dropped since the last forget_dropped().
   [[nodiscard]] std::span<const DroppedToken> just_dropped() const noexcept { return just_dropped_; }
+  void forget_dropped() noexcept { just_dropped_.clear(); }
 
   /// Keeps the large model's opinion of a small token.
   void judge(std::uint64_t index, float large_logprob) noexcept { log_[index].large_logprob = large_logprob; }
@@ -100,7 +101,9 @@ class Loop {
   void append_provisional(LoopState&& next, const TokenRecord& record) noexcept;
   void commit_before(std::uint64_t byte) noexcept;
   void record_switch(Author to, SwitchReason why, std::optional<std::uint32_t> cue = std::nullopt) noexcept;
-  void finish_at_limit();
+  void resolve_provisional();
+  [[nodiscard]] bool can_force() const;
+  void begin_large_segment(LoopState& next, std::uint64_t token) const noexcept;
   void find_stop_string();
   [[nodiscard]] std::optional<std::uint64_t> answer_start() const;
   void reserve(std::size_t tokens);
@@ -119,6 +122,7 @@ class Loop {
   std::uint64_t committed_ = 0;
   std::uint64_t dropped_ = 0;
   std::uint64_t visible_bytes_ = 0;
+  std::uint64_t searched_bytes_ = 0;  // no stop string lies in this much of the text
   FinishReason finish_ = FinishReason::none;
   bool settled_ = false;
 };

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <array>
+#include <new>
 
 namespace relaygen {
 namespace {
@@ -19,7 +20,7 @@ Model resolve(AnswerBy by, const Profile& profile) {
 
 std::span<const std::string_view> policy_names() { return kNames; }
 
-Result<PreparedPolicy> prepare_policy(const PolicyChoice& choice, const Profile& profile) {
+Result<PreparedPolicy> prepare_policy(const PolicyChoice& choice, const Profile& profile) try {
   Policy policy;
   policy.min_large_tokens = choice.min_large_tokens.value_or(profile.min_large_tokens.value_or(policy.min_large_tokens));
   policy.max_small_tokens = choice.max_small_tokens.value_or(profile.max_small_tokens.value_or(policy.max_small_tokens));
@@ -51,6 +52,8 @@ Result<PreparedPolicy> prepare_policy(const PolicyChoice& choice, const Profile&
   auto set = CueSet::build(cues, profile.rules);
   if (!set) return tl::unexpected(set.error());
   return PreparedPolicy{policy, std::move(*set)};
+} catch (const std::bad_alloc&) {
+  return fail(ErrorKind::out_of_memory, "out of memory", "free memory");
 }
 
 }  // namespace relaygen

@@ -37,10 +37,12 @@ Scenario scenario(std::uint64_t seed) {
   } else if (which < 0.5) {
     s.request.cues = cue_set({"So,", "So ", "Thus", "Now", "know"}, {}, Rules::published);
   }
-  if (uniform() < 0.1) s.request.policy.thinker = Model::small, s.request.policy.handoffs = HandoffRule::never;
+  if (uniform() < 0.1) {
+    s.request.policy.thinker = Model::small;
+    s.request.policy.handoffs = HandoffRule::never;
+  }
   s.total = 1 + static_cast<std::size_t>(uniform() * 120);
-  s.request.budgets = {.total = static_cast<std::int32_t>(s.total), .thinking = -1, .answer = 0};
-  // The oracle knows no forced tags: leave the thinking all the room there is.
+  s.request.budgets.total = static_cast<std::int32_t>(s.total);
   s.can_cut = uniform() < 0.8;
   s.limits.batch = 1 + static_cast<std::int32_t>(uniform() * 20);
   s.limits.output_rows = 1 + static_cast<std::int32_t>(uniform() * s.limits.batch);
@@ -74,40 +76,36 @@ std::string describe(const Scenario& s, const std::vector<NaiveToken>& tokens) {
   return text;
 }
 
-// A scenario without forced tags, for comparing with the oracle.
-Scenario unforced(std::uint64_t seed) {
-  Scenario s = scenario(seed);
-  s.request.budgets = {.total = static_cast<std::int32_t>(s.total), .thinking = -1, .answer = -1};
-  return s;
+// The oracle knows no forced tags: the part before the first one.
+std::vector<NaiveToken> unforced(std::vector<NaiveToken> tokens) {
+  const auto first = std::find_if(tokens.begin(), tokens.end(), [](const NaiveToken& token) { return token.author == Author::forced; });
+  tokens.erase(first, tokens.end());
+  return tokens;
 }
 
 TEST(RelayProperty, TheLoopWritesWhatTheNaiveLoopWrites) {
   std::size_t handoffs = 0;
   std::size_t dropped = 0;
   for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
-    Scenario s = unforced(seed);
-    if (seed % 2 == 0) {  // no tags: the whole budget is thinking
+    Scenario s = scenario(seed);
+    if (seed % 2 == 0) {  // a model without thinking: nothing is ever forced, the whole budget is compared
       s.request.tags = {};
       s.request.prompt_state = PromptState::before_thinking;
-    } else {  // tags, with a thinking budget that cannot run out
-      s.request.budgets.total = static_cast<std::int32_t>(s.total);
     }
     FakeEngine engine = engine_for(s);
     auto generation = Generation::create(engine, s.request);
     ASSERT_TRUE(generation) << generation.error().message;
     ASSERT_TRUE(generation->run(engine));
-    auto tokens = tokens_of(*generation);
-    const bool forced = generation->completion().usage.forced > 0;
+    const Completion completion = generation->completion();
+    const auto tokens = unforced(tokens_of(*generation));
     auto expected = oracle(s).tokens;
-    if (forced) {  // compare up to the forced tag
-      const auto first = std::find_if(tokens.begin(), tokens.end(), [](const NaiveToken& t) { return t.author == Author::forced; });
-      tokens.erase(first, tokens.end());
+    if (completion.usage.forced > 0) {
       ASSERT_GE(expected.size(), tokens.size()) << "seed " << seed;
       expected.resize(tokens.size());
     }
     ASSERT_EQ(tokens, expected) << "seed " << seed << "\n" << describe(s, tokens) << "\n" << describe(s, expected);
-    handoffs += generation->completion().usage.handoffs;
-    dropped += generation->completion().usage.dropped;
+    handoffs += completion.usage.handoffs;
+    dropped += completion.usage.dropped;
   }
   EXPECT_GT(handoffs, 3000u);  // the scenarios really exercise handing over and taking back
   EXPECT_GT(dropped, 1500u);
@@ -144,7 +142,7 @@ TEST(RelayProperty, AFaultAtAnyDecodeChangesNothingInTheText) {
   }
 }
 
-TEST(RelayProperty, AFailedAllocationAtAnyPlaceChangesNothingInTheText) {
+void fail_every_allocation(Failing failing) {
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     Scenario s = scenario(seed);
     s.request.stop = {" ok we", "x."};
@@ -157,7 +155,7 @@ TEST(RelayProperty, AFailedAllocationAtAnyPlaceChangesNothingInTheText) {
       auto generation = Generation::create(engine, s.request);
       Status first = std::monostate{};
       {
-        const FailAllocation fail(at);
+        const FailAllocation fail(at, failing);
         first = generation->run(engine);
         if (!fail.happened()) break;  // every allocation of the run was tried
       }
@@ -167,6 +165,57 @@ TEST(RelayProperty, AFailedAllocationAtAnyPlaceChangesNothingInTheText) {
       ASSERT_EQ(tokens_of(*generation), expected) << "seed " << seed << " allocation " << at;
     }
   }
+}
+
+TEST(RelayProperty, AFailedAllocationAtAnyPlaceChangesNothingInTheText) { fail_every_allocation(Failing::once); }
+
+TEST(RelayProperty, MemoryThatStaysExhaustedIsAnErrorAndNoException) { fail_every_allocation(Failing::from_then_on); }
+
+// Two texts written in turns on one engine: each finds its caches overwritten at every turn.
+TEST(RelayProperty, SharingAnEngineChangesNothingInTheText) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    const Scenario s = scenario(seed);
+    Scenario other = scenario(seed);
+    other.request.prompt.push_back(other.vocabulary.id(" x"));
+    FakeEngine alone = engine_for(s);
+    auto expected = Generation::create(alone, s.request);
+    ASSERT_TRUE(expected->run(alone));
+    FakeEngine shared = engine_for(s);
+    auto first = Generation::create(shared, s.request);
+    auto second = Generation::create(shared, other.request);
+    bool more = true;
+    while (more) {
+      more = *first->step(shared, {});
+      ASSERT_TRUE(second->step(shared, {}));
+    }
+    ASSERT_EQ(tokens_of(*first), tokens_of(*expected)) << "seed " << seed;
+  }
+}
+
+// A second text that continues the first one from the caches as they were left, dropped tokens and all.
+TEST(RelayProperty, ReusingTheCachesChangesNothingInTheText) {
+  std::size_t saved = 0;
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    Scenario s = scenario(seed);
+    s.can_cut = true;
+    FakeEngine engine = engine_for(s);
+    auto first = Generation::create(engine, s.request);
+    ASSERT_TRUE(first->run(engine));
+    Scenario next = scenario(seed);
+    next.request.prompt.assign(first->log().ids().begin(), first->log().ids().end());
+    if (seed % 3 == 0) next.request.prompt.resize(1 + next.request.prompt.size() / 2);
+    next.request.prompt.push_back(next.vocabulary.id("<user>"));
+    FakeEngine fresh = engine_for(next);
+    auto expected = Generation::create(fresh, next.request);
+    ASSERT_TRUE(expected->run(fresh));
+    const auto before = engine.decoded_rows(Model::large) + engine.decoded_rows(Model::small);
+    auto second = Generation::create(engine, next.request);
+    second->reuse_cache(*first, engine);
+    ASSERT_TRUE(second->run(engine));
+    ASSERT_EQ(tokens_of(*second), tokens_of(*expected)) << "seed " << seed;
+    saved += fresh.decoded_rows(Model::large) + fresh.decoded_rows(Model::small) + before - engine.decoded_rows(Model::large) - engine.decoded_rows(Model::small);
+  }
+  EXPECT_GT(saved, 5000u);
 }
 
 TEST(RelayProperty, ReplayingARequestGivesTheSameText) {

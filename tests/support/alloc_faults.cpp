@@ -8,8 +8,10 @@ namespace {
 thread_local bool armed = false;
 thread_local std::uint64_t countdown = 0;
 thread_local bool failed = false;
+thread_local bool for_good = false;
 
 void* allocate(std::size_t size) {
+  if (armed && failed && for_good) throw std::bad_alloc();
   if (armed && !failed && countdown-- == 0) {
     failed = true;
     throw std::bad_alloc();
@@ -29,7 +31,8 @@ void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); 
 
 namespace relaygen::testing {
 
-FailAllocation::FailAllocation(std::uint64_t n) {
+FailAllocation::FailAllocation(std::uint64_t n, Failing failing) {
+  for_good = failing == Failing::from_then_on;
   countdown = n;
   failed = false;
   armed = true;

@@ -5,10 +5,12 @@
 
 namespace relaygen::testing {
 
-/// While alive, the n-th operator new of this thread (from 0) throws std::bad_alloc; the others succeed.
+enum class Failing { once, from_then_on };
+
+/// While alive, the n-th operator new of this thread (from 0) throws std::bad_alloc; the later ones succeed or fail too.
 class FailAllocation {
  public:
-  explicit FailAllocation(std::uint64_t n);
+  explicit FailAllocation(std::uint64_t n, Failing failing = Failing::once);
   ~FailAllocation();
   FailAllocation(const FailAllocation&) = delete;
   FailAllocation& operator=(const FailAllocation&) = delete;

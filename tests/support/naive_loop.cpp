@@ -56,6 +56,8 @@ class Naive {
       const bool thinking = phase.phase() == Phase::thinking;
       (void)phase.feed(request_.tags, piece);
       if (!thinking) continue;
+      const bool large_takes_over = index >= 2 && result_.tokens[index - 2].author == Author::small && token.author == Author::large;
+      if (large_takes_over && request_.cues.rules() == Rules::published) reading.matcher.restart();
       reading.matcher.feed(request_.cues, piece, reading.new_cues);
       sentences.feed(piece, reading.new_ends);
       reading.all_ends.insert(reading.all_ends.end(), reading.new_ends.begin(), reading.new_ends.end());
@@ -106,8 +108,7 @@ class Naive {
     };
     if (request_.policy.handoffs == HandoffRule::cues) {
       for (const CueMatch& match : reading.new_cues) {
-        const bool published = request_.cues.rules() == Rules::published;
-        if (published ? match.begin < segment_byte : match.end <= segment_byte) continue;
+        if (match.end <= segment_byte) continue;
         if (!long_enough(match.end)) continue;
         if (std::any_of(reading.all_ends.begin(), reading.all_ends.end(), [&](auto end) { return end > match.end; })) continue;
         if (reading.waiting && *reading.waiting > match.end) continue;
@@ -132,7 +133,10 @@ class Naive {
     bool certain = opening.certain;
     const auto refuse = [&] { result_.tokens.resize(first); };
     while (true) {
-      if (result_.tokens.size() >= total_) return certain ? void() : refuse_at_end(first);
+      if (result_.tokens.size() >= total_) {
+        if (!certain) refuse();
+        return;
+      }
       const TokenId id = sample(Model::small);
       if (vocabulary_.ends_generation(id)) {
         if (!certain) refuse();
@@ -161,11 +165,6 @@ class Naive {
         break;
       }
     }
-  }
-
-  void refuse_at_end(std::size_t first) {
-    result_.tokens.resize(first);
-    total_ = result_.tokens.size();  // the budget was used up provisionally
   }
 
   const Vocabulary& vocabulary_;

@@ -195,18 +195,18 @@ std::string refusal(const std::vector<Cue>& cues) {
 }
 
 TEST(CueSet, RefusesWhatCannotBeACueAndNamesIt) {
-  EXPECT_EQ(refusal({selected("So,"), selected("")}), "The cue \"\" is empty");
-  EXPECT_EQ(refusal({selected("  ")}), "The cue \"  \" holds only spaces");
-  EXPECT_EQ(refusal({selected("So,"), selected("\xFF")}), "The cue number 2 is not UTF-8");
-  EXPECT_EQ(refusal({selected("So\n")}), "The cue \"So\n\" holds a line break");
+  EXPECT_EQ(refusal({selected("So,"), selected("")}), "the cue \"\" is empty");
+  EXPECT_EQ(refusal({selected("  ")}), "the cue \"  \" holds only spaces");
+  EXPECT_EQ(refusal({selected("So,"), selected("\xFF")}), "the cue number 2 is not UTF-8");
+  EXPECT_EQ(refusal({selected("So\n")}), "the cue \"So\n\" holds a line break");
   EXPECT_EQ(refusal({selected(std::string(64, 'a'))}),
-            "The cue \"" + std::string(64, 'a') + "\" is 64 bytes long, and a cue may have 63");
-  EXPECT_EQ(refusal({selected("So"), known("So")}), "The cue \"So\" is listed twice, selected and not selected");
+            "the cue \"" + std::string(64, 'a') + "\" is 64 bytes long, and a cue may have 63");
+  EXPECT_EQ(refusal({selected("So"), known("So")}), "the cue \"So\" is listed twice, selected and not selected");
 }
 TEST(CueSet, RefusesTooManyCues) {
   std::vector<Cue> cues;
   for (std::size_t i = 0; i <= kMaxCues; ++i) cues.push_back(selected("cue " + std::to_string(i)));
-  EXPECT_EQ(refusal(cues), "There are 10001 cues, and a profile may have 10000");
+  EXPECT_EQ(refusal(cues), "there are 10001 cues, and a profile may have 10000");
   cues.pop_back();
   EXPECT_EQ(refusal(cues), "accepted");
 }

@@ -215,7 +215,47 @@ TEST_F(Relay, AModelWithoutThinkingAnswersWithItsWholeText) {
   EXPECT_EQ(done.answer, "So,.\n\n ok");
 }
 
+TEST_F(Relay, WhereTheClosingTagDoesNotFitNothingIsForced) {
+  request_.budgets.total = 2;
+  const Completion done = write(Pieces(40, " x"), Pieces(40, " ok"));
+  EXPECT_EQ(layout(done), "L: x x");
+  EXPECT_EQ(done.finish, FinishReason::length);
+}
+
+TEST_F(Relay, ThinkingWithoutABeginTagHasItsBudgetAndNoStopStrings) {
+  request_.tags.begin.clear();
+  request_.prompt_state = PromptState::before_thinking;
+  request_.stop = {" x"};
+  request_.budgets = {.total = 40, .thinking = 4, .answer = 8};
+  const Completion done = write(Pieces(40, " x"), {"", "", "", "", "", "", "", " ok", "<end>"});
+  EXPECT_EQ(layout(done), "L: x x x x|F:\n</think>\n\n|S: ok");
+}
+
+TEST_F(Relay, AProvisionalHandoffGivesItsRoomBackWhenTheBudgetIsUsedUp) {
+  request_.tags = {};
+  request_.budgets.total = 3;
+  const Completion done = write({" That", " means", " ok"}, {"", "", " that"});
+  EXPECT_EQ(layout(done), "L: That means ok");
+  EXPECT_EQ(dropped_, " that");
+}
+
 // ---------------------------------------------------------------- stop strings
+
+TEST_F(Relay, AProvisionalTokenIsNoStopString) {
+  request_.tags = {};
+  request_.stop = {" that"};
+  const Completion done = write({" That", " means", " ok", "", "<end>"}, {"", "", " that", ".\n\n"});
+  EXPECT_EQ(layout(done), "L: That means ok|S:.\n\n");
+  EXPECT_EQ(done.finish, FinishReason::stop);
+}
+
+TEST_F(Relay, NoStopStringBeforeTheBeginTag) {
+  request_.prompt_state = PromptState::before_thinking;
+  request_.stop = {"\n"};
+  const Completion done = write({"\n", "<think>", " x", "</think>"}, {"", "", "", "", " ok", "\n", " we"});
+  EXPECT_EQ(done.text, "\n<think> x</think> ok");
+  EXPECT_EQ(done.finish, FinishReason::stop_string);
+}
 
 TEST_F(Relay, AStopStringEndsTheAnswerBeforeIt) {
   request_.stop = {"we x"};
@@ -311,6 +351,8 @@ TEST_F(Relay, BadRequestsAreRefusedWithASentence) {
   EXPECT_EQ(kind([](Request& r) { r.policy.max_small_tokens = 0; }), ErrorKind::usage);
   EXPECT_EQ(kind([](Request& r) { r.budgets.total = -2; }), ErrorKind::usage);
   EXPECT_EQ(kind([](Request& r) { r.stop = {""}; }), ErrorKind::usage);
+  EXPECT_EQ(kind([](Request& r) { r.tags.ends = {std::string(65, 'x')}; }), ErrorKind::usage);
+  EXPECT_EQ(kind([](Request& r) { r.budgets.answer = 6; }), ErrorKind::usage);  // leaves no room for thinking
 }
 
 TEST_F(Relay, ACommonPrefixOfTwoTurnsIsNotPrefilledAgain) {
@@ -324,7 +366,7 @@ TEST_F(Relay, ACommonPrefixOfTwoTurnsIsNotPrefilledAgain) {
   next.tags = {};
   next.budgets.total = 1;
   auto second = Generation::create(engine, next);
-  second->reuse_cache(first->log().ids(), engine);
+  second->reuse_cache(*first, engine);
   ASSERT_TRUE(second->run(engine));
   EXPECT_EQ(engine.decoded_rows(Model::large) - rows, 1u);
 }

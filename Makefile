@@ -64,7 +64,7 @@ dev:
 	$(call build,dev)
 
 run: build
-	@build/release/relaygen run $(ARGS)
+	@build/release/relaygen run $(ARGS) $(if $(ARGS),,< /dev/null)
 
 test: build
 	$(call run_tests,release)

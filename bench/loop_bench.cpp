@@ -40,7 +40,9 @@ class TimedEngine : public Engine {
     return result;
   }
   [[nodiscard]] double seconds() const noexcept { return seconds_; }
-  [[nodiscard]] double seconds_a_large_decode() const noexcept { return large_seconds_ / static_cast<double>(large_decodes_); }
+  [[nodiscard]] double seconds_a_large_decode() const noexcept {
+    return large_seconds_ / static_cast<double>(large_decodes_);
+  }
 
  private:
   Pair& pair_;
@@ -65,11 +67,17 @@ void loop_beside_decodes(benchmark::State& state, const char* policy, float temp
   Pair* pair = bundled_pair();
   const auto profile = read_profile(kSource + "/profiles/demo.json");
   if (pair == nullptr || !profile) return state.SkipWithError("the bundled pair cannot be loaded");
-  const ChatMessage message{"user", "Mia has 45 boxes with 13 pens in each box. Mia gives 123 pens to Tom. How many pens does Mia have left?"};
+  const ChatMessage message{
+      "user",
+      "Mia has 45 boxes with 13 pens in each box. Mia gives 123 pens to Tom. How many pens does Mia have left?"};
   const auto prompt = pair->render(std::span(&message, 1), true);
   const auto prepared = prepare_policy({.name = policy}, *profile);
   if (!prompt || !prepared) return state.SkipWithError("the prompt cannot be rendered");
-  Request request{.prompt = prompt->tokens, .tags = prompt->tags, .prompt_state = prompt->state, .policy = prepared->policy, .cues = prepared->cues};
+  Request request{.prompt = prompt->tokens,
+                  .tags = prompt->tags,
+                  .prompt_state = prompt->state,
+                  .policy = prepared->policy,
+                  .cues = prepared->cues};
   request.sampling.temperature = temperature;
   request.seed = 1;
 

@@ -18,10 +18,10 @@ namespace relaygen {
 
 /// How to load one model. Names follow llama.cpp's flags.
 struct ModelOptions {
-  std::string path;                 ///< GGUF file (the first part of a split one)
-  std::int32_t gpu_layers = -1;     ///< -ngl: layers on the GPU; -1: all that the build can place there
-  std::string cache_type_k = "f16"; ///< -ctk: f32, f16, bf16, q8_0, q4_0, q4_1, iq4_nl, q5_0, q5_1
-  std::string cache_type_v = "f16"; ///< -ctv; a quantised one needs flash attention
+  std::string path;                  ///< GGUF file (the first part of a split one)
+  std::int32_t gpu_layers = -1;      ///< -ngl: layers on the GPU; -1: all that the build can place there
+  std::string cache_type_k = "f16";  ///< -ctk: f32, f16, bf16, q8_0, q4_0, q4_1, iq4_nl, q5_0, q5_1
+  std::string cache_type_v = "f16";  ///< -ctv; a quantised one needs flash attention
 };
 
 enum class FlashAttention : std::uint8_t { automatic, on, off };
@@ -29,15 +29,15 @@ enum class FlashAttention : std::uint8_t { automatic, on, off };
 struct PairOptions {
   ModelOptions large;
   ModelOptions small;
-  std::int32_t threads = 0;         ///< -t; 0: physical cores, or 1 where both models are tiny
-  std::int32_t threads_batch = 0;   ///< -tb; 0: as threads
-  std::int32_t context = 0;         ///< -c; 0: the smaller of the two training windows
-  std::int32_t batch = 2048;        ///< -b
-  std::int32_t micro_batch = 512;   ///< -ub
+  std::int32_t threads = 0;        ///< -t; 0: physical cores, or 1 where both models are tiny
+  std::int32_t threads_batch = 0;  ///< -tb; 0: as threads
+  std::int32_t context = 0;        ///< -c; 0: the smaller of the two training windows
+  std::int32_t batch = 2048;       ///< -b
+  std::int32_t micro_batch = 512;  ///< -ub
   FlashAttention flash_attention = FlashAttention::automatic;
-  bool use_mmap = true;             ///< --no-mmap
-  bool use_mlock = false;           ///< --mlock
-  bool check_memory = true;         ///< refuse a pair that will not fit before loading it
+  bool use_mmap = true;      ///< --no-mmap
+  bool use_mlock = false;    ///< --mlock
+  bool check_memory = true;  ///< refuse a pair that will not fit before loading it
 };
 
 /// Called while loading, fraction in [0, 1] of this model; return false to cancel.
@@ -49,11 +49,11 @@ using LogSink = std::function<void(int level, std::string_view line)>;
 /// What a GGUF file says about itself, read without its weights.
 struct ModelFileInfo {
   std::string path;
-  std::string name;           ///< general.name, or the file's name
+  std::string name;  ///< general.name, or the file's name
   std::string architecture;
-  std::uint64_t file_bytes = 0;     ///< all parts together
-  std::uint64_t weight_bytes = 0;   ///< of all tensors
-  std::int32_t training_window = 0; ///< tokens
+  std::uint64_t file_bytes = 0;      ///< all parts together
+  std::uint64_t weight_bytes = 0;    ///< of all tensors
+  std::int32_t training_window = 0;  ///< tokens
 };
 
 /// Checks that a file is a complete GGUF model and describes it. Errors: bad_model with what is wrong (missing, a
@@ -72,16 +72,16 @@ struct MemoryEstimate {
 struct PairInfo {
   struct One {
     std::string name;
-    std::string description;       ///< e.g. "qwen3 0.6B Q4_0"
+    std::string description;  ///< e.g. "qwen3 0.6B Q4_0"
     std::int32_t training_window = 0;
     std::int32_t vocabulary_size = 0;  ///< of this model, padding included
-    std::string vocabulary_hash;   ///< 16 hex digits over the shared token texts and kinds
-    bool can_cut_cache = true;     ///< tokens can be removed from the end of the cache (needed to verify, not to relay)
+    std::string vocabulary_hash;       ///< 16 hex digits over the shared token texts and kinds
+    bool can_cut_cache = true;  ///< tokens can be removed from the end of the cache (needed to verify, not to relay)
     bool has_chat_template = false;
     MemoryEstimate memory;
   };
   One large, small;
-  std::int32_t window = 0;         ///< tokens usable in this pair
+  std::int32_t window = 0;  ///< tokens usable in this pair
   std::int32_t threads = 0;
   bool same_chat_template = true;
 };
@@ -90,12 +90,12 @@ struct PairInfo {
 struct ChatPrompt {
   std::string text;
   std::vector<TokenId> tokens;
-  ThinkingTags tags;                                       ///< ends empty: this model does not think
-  PromptState state = PromptState::before_thinking;        ///< whether the template opened the tag already
+  ThinkingTags tags;                                 ///< ends empty: this model does not think
+  PromptState state = PromptState::before_thinking;  ///< whether the template opened the tag already
 };
 
 struct ChatMessage {
-  std::string role;     ///< "system", "user", "assistant", ...
+  std::string role;  ///< "system", "user", "assistant", ...
   std::string content;
 };
 
@@ -113,7 +113,8 @@ class Pair : public Engine {
 
   /// Renders messages with the large model's chat template and tokenizes them.
   /// Errors: bad_input (not UTF-8, no messages, the template refuses the messages).
-  [[nodiscard]] virtual Result<ChatPrompt> render(std::span<const ChatMessage> messages, bool enable_thinking) const = 0;
+  [[nodiscard]] virtual Result<ChatPrompt> render(std::span<const ChatMessage> messages,
+                                                  bool enable_thinking) const = 0;
 
   /// Aborts a decode in progress as soon as the back end allows and makes later ones fail with `cancelled` until
   /// clear_stop(). Callable from any thread and from signal handlers.

@@ -26,11 +26,11 @@ struct Profile {
   ProfileModel large{};
   ProfileModel small{};
   Rules rules = Rules::exact;
-  std::vector<Cue> cues{};   ///< selected and merely known ones
+  std::vector<Cue> cues{};  ///< selected and merely known ones
   std::optional<std::uint32_t> min_large_tokens{};
   std::optional<std::uint32_t> max_small_tokens{};
-  bool small_may_answer = false;    ///< evidence exists that the small model answers as well as the large one
-  std::string answer_evidence{};      ///< what that evidence is
+  bool small_may_answer = false;  ///< evidence exists that the small model answers as well as the large one
+  std::string answer_evidence{};  ///< what that evidence is
 };
 
 /// Parses a profile. `source` names it in messages. Unknown keys are ignored (a later version may add some), a later

@@ -35,12 +35,12 @@ enum class HandoffRule : std::uint8_t {
 
 /// Who writes what. Policies are data: the named ones below are only starting points.
 struct Policy {
-  Model thinker = Model::large;    ///< who leads the thinking; the small model alone makes no handoffs
+  Model thinker = Model::large;  ///< who leads the thinking; the small model alone makes no handoffs
   HandoffRule handoffs = HandoffRule::cues;
-  Model answer_by = Model::large;  ///< who writes the text after the end-of-thinking tag
+  Model answer_by = Model::large;       ///< who writes the text after the end-of-thinking tag
   std::uint32_t min_large_tokens = 5;   ///< a cue counts once the large segment holds so many tokens, its own included
   std::uint32_t max_small_tokens = 64;  ///< a small segment in the thinking is cut after this many tokens, >= 1
-  double random_rate = 0;          ///< of HandoffRule::random, in [0, 1]
+  double random_rate = 0;               ///< of HandoffRule::random, in [0, 1]
 };
 
 // ---------------------------------------------------------------- request
@@ -58,10 +58,10 @@ struct Request {
   ThinkingTags tags{};
   PromptState prompt_state = PromptState::before_thinking;
   Policy policy{};
-  CueSet cues{};                  ///< for HandoffRule::cues; its rules (exact or published) also choose the sentence rule
+  CueSet cues{};  ///< for HandoffRule::cues; its rules (exact or published) also choose the sentence rule
   SamplingOptions sampling{};
   std::uint64_t seed = 0;
-  std::uint64_t choice = 0;     ///< index among several texts of the same seed
+  std::uint64_t choice = 0;  ///< index among several texts of the same seed
   Budgets budgets{};
   std::vector<std::string> stop{};  ///< the answer ends before the first occurrence of any of these
 };
@@ -89,7 +89,7 @@ enum class SwitchReason : std::uint8_t {
 struct TokenEvent {
   std::uint64_t index = 0;  ///< position in the token log
   TokenId id = 0;
-  std::string_view bytes;   ///< what of it belongs to the text; valid during the call; may split a UTF-8 character
+  std::string_view bytes;  ///< what of it belongs to the text; valid during the call; may split a UTF-8 character
   Author author = Author::large;
   Phase phase = Phase::thinking;
   float margin = 0;
@@ -119,10 +119,10 @@ using EventSink = std::function<void(const Event&)>;
 // ---------------------------------------------------------------- result
 
 enum class FinishReason : std::uint8_t {
-  none,         ///< not finished
-  stop,         ///< a model ended its text
+  none,  ///< not finished
+  stop,  ///< a model ended its text
   stop_string,
-  length,       ///< a budget or the window is used up
+  length,  ///< a budget or the window is used up
   cancelled,
   error,
 };
@@ -133,12 +133,12 @@ enum class FinishReason : std::uint8_t {
 struct Segment {
   std::uint64_t first_token = 0;  ///< index in the token log
   std::uint64_t tokens = 0;
-  std::uint64_t begin = 0;        ///< bytes in Completion::text, half-open
+  std::uint64_t begin = 0;  ///< bytes in Completion::text, half-open
   std::uint64_t end = 0;
   Author author = Author::large;
-  Phase phase = Phase::thinking;  ///< of its first token
-  std::optional<std::uint32_t> cue{};     ///< what opened it
-  std::optional<SwitchReason> why{};      ///< why it began; none for the first
+  Phase phase = Phase::thinking;       ///< of its first token
+  std::optional<std::uint32_t> cue{};  ///< what opened it
+  std::optional<SwitchReason> why{};   ///< why it began; none for the first
 };
 
 /// Counts of tokens. large + small + forced = thinking + answer.
@@ -157,8 +157,8 @@ struct Timing {
   double prefill = 0;       ///< batches that hold prompt tokens
   double large_decode = 0;  ///< batches of one token
   double small_decode = 0;
-  double catch_up = 0;      ///< batches of several generated tokens
-  double total = 0;         ///< inside run()
+  double catch_up = 0;                                                ///< batches of several generated tokens
+  double total = 0;                                                   ///< inside run()
   std::uint64_t large_decodes = 0, small_decodes = 0, catch_ups = 0;  ///< numbers of such batches
   [[nodiscard]] double other() const noexcept { return total - prefill - large_decode - small_decode - catch_up; }
 };

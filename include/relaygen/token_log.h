@@ -14,11 +14,11 @@ namespace relaygen {
 struct TokenRecord {
   TokenId id = 0;
   Author author = Author::prompt;
-  Phase phase = Phase::thinking;  ///< at the token's first byte; meaningless for the prompt
-  bool committed = true;          ///< false: provisional, may still be dropped
-  float margin = kUnknown;        ///< of its author; NaN for prompt and forced tokens
-  float logprob = kUnknown;       ///< under its author, temperature 1, unfiltered; NaN likewise
-  float large_logprob = kUnknown; ///< under the large model, for small tokens whose catch-up gave it; NaN otherwise
+  Phase phase = Phase::thinking;   ///< at the token's first byte; meaningless for the prompt
+  bool committed = true;           ///< false: provisional, may still be dropped
+  float margin = kUnknown;         ///< of its author; NaN for prompt and forced tokens
+  float logprob = kUnknown;        ///< under its author, temperature 1, unfiltered; NaN likewise
+  float large_logprob = kUnknown;  ///< under the large model, for small tokens whose catch-up gave it; NaN otherwise
 
   static constexpr float kUnknown = std::numeric_limits<float>::quiet_NaN();
 };

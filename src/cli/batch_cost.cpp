@@ -4,7 +4,8 @@
 
 namespace relaygen::cli {
 
-Result<std::vector<BatchCost>> measure_batches(Engine& engine, Model model, std::span<const std::int32_t> rows, const Clock& clock,
+Result<std::vector<BatchCost>> measure_batches(Engine& engine, Model model, std::span<const std::int32_t> rows,
+                                               const Clock& clock,
                                                const std::function<void(std::size_t done)>& progress) {
   constexpr std::int32_t kContext = 64;
   constexpr std::size_t kRepeats = 7;
@@ -14,7 +15,8 @@ Result<std::vector<BatchCost>> measure_batches(Engine& engine, Model model, std:
   const std::int32_t room = std::max(1, std::min(limits.batch, limits.window - context));
   const std::vector<TokenId> tokens(static_cast<std::size_t>(std::max(context, room)), 0);
   (void)engine.truncate(model, 0);
-  if (auto ok = engine.decode(model, std::span(tokens).first(static_cast<std::size_t>(context)), 1); !ok) return tl::unexpected(ok.error());
+  if (auto ok = engine.decode(model, std::span(tokens).first(static_cast<std::size_t>(context)), 1); !ok)
+    return tl::unexpected(ok.error());
 
   std::vector<BatchCost> costs;
   for (const std::int32_t count : rows) {
@@ -25,10 +27,12 @@ Result<std::vector<BatchCost>> measure_batches(Engine& engine, Model model, std:
     for (std::size_t repeat = 0; repeat <= kRepeats && (times.size() < 2 || clock() - begin < kPatience); ++repeat) {
       const std::int32_t kept = engine.truncate(model, context);
       if (kept != context) {  // a cache that cannot be cut: build the context again
-        if (auto ok = engine.decode(model, std::span(tokens).first(static_cast<std::size_t>(context)), 1); !ok) return tl::unexpected(ok.error());
+        if (auto ok = engine.decode(model, std::span(tokens).first(static_cast<std::size_t>(context)), 1); !ok)
+          return tl::unexpected(ok.error());
       }
       const double start = clock();
-      if (auto ok = engine.decode(model, std::span(tokens).first(static_cast<std::size_t>(count)), 1); !ok) return tl::unexpected(ok.error());
+      if (auto ok = engine.decode(model, std::span(tokens).first(static_cast<std::size_t>(count)), 1); !ok)
+        return tl::unexpected(ok.error());
       if (repeat > 0) times.push_back(clock() - start);  // the first one warms up
     }
     std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
@@ -48,10 +52,12 @@ double cost_of(std::span<const BatchCost> costs, double rows) {
   return std::max(0.0, a.seconds + slope * (rows - static_cast<double>(a.rows)));
 }
 
-double relay_speed_up(std::span<const BatchCost> large, std::span<const BatchCost> small, double share, double segment) {
+double relay_speed_up(std::span<const BatchCost> large, std::span<const BatchCost> small, double share,
+                      double segment) {
   const double own = std::max(1.0, segment * (1 - share) / share);  // tokens of the large model in a cycle
   const double alone = (own + segment) * cost_of(large, 1);
-  const double relay = (own - 1) * cost_of(large, 1) + cost_of(large, segment + 1) + cost_of(small, own + 1) + segment * cost_of(small, 1);
+  const double relay = (own - 1) * cost_of(large, 1) + cost_of(large, segment + 1) + cost_of(small, own + 1) +
+                       segment * cost_of(small, 1);
   return alone / relay;
 }
 

@@ -40,9 +40,11 @@ Result<BundledProblem> bundled_problem() {
   std::string line;
   if (std::getline(stream, line)) {
     const auto json = nlohmann::json::parse(line, nullptr, false);
-    if (json.is_object() && json.contains("question")) return BundledProblem{json.value("id", ""), json.value("question", ""), json.value("answer", "")};
+    if (json.is_object() && json.contains("question"))
+      return BundledProblem{json.value("id", ""), json.value("question", ""), json.value("answer", "")};
   }
-  return fail(ErrorKind::bad_input, fmt::format("{} holds no problems", file.string()), "get a fresh copy of models/demo, or give a prompt");
+  return fail(ErrorKind::bad_input, fmt::format("{} holds no problems", file.string()),
+              "get a fresh copy of models/demo, or give a prompt");
 }
 
 }  // namespace relaygen::cli

@@ -5,10 +5,10 @@
 #include <iostream>
 #include <memory>
 
-#include "cli/output.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/interrupt.h"
+#include "cli/output.h"
 #include "cli/printing.h"
 #include "cli/session.h"
 #include "io/files.h"
@@ -26,7 +26,10 @@ struct ChatFlags {
 class Chat {
  public:
   Chat(Session& session, const ChatFlags& flags)
-      : session_(session), flags_(flags), color_(use_color(color_mode(flags.color), STDOUT_FILENO)), dialogue_(::isatty(STDIN_FILENO) == 1) {
+      : session_(session),
+        flags_(flags),
+        color_(use_color(color_mode(flags.color), STDOUT_FILENO)),
+        dialogue_(::isatty(STDIN_FILENO) == 1) {
     clear();
   }
 
@@ -90,7 +93,8 @@ Result<int> chat(const ChatFlags& flags) {
   if (!session) return tl::unexpected(session.error());
   InterruptiblePair interruptible(*session->pair);
   Chat chat(*session, flags);
-  if (::isatty(STDIN_FILENO) == 1) note("/clear forgets the conversation, /exit or Ctrl-D leaves, Ctrl-C stops an answer.\n");
+  if (::isatty(STDIN_FILENO) == 1)
+    note("/clear forgets the conversation, /exit or Ctrl-D leaves, Ctrl-C stops an answer.\n");
   int code = 0;
   while (flush_output().has_value()) {
     const auto line = chat.read_line();
@@ -121,7 +125,9 @@ void add_chat_command(CLI::App& app, int& code) {
   auto flags = std::make_shared<ChatFlags>();
   CLI::App* command = app.add_subcommand("chat", "talk in several turns");
   command->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  command->add_option("--color", flags->color, "colour the text by author")->check(CLI::IsMember({"auto", "always", "never"}))->capture_default_str();
+  command->add_option("--color", flags->color, "colour the text by author")
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->capture_default_str();
   command->add_flag("-q,--quiet", flags->quiet, "no summaries");
   add_model_flags(*command, flags->models);
   add_generation_flags(*command, flags->generation);

@@ -5,11 +5,11 @@
 #include <array>
 #include <memory>
 
-#include "cli/output.h"
 #include "cli/batch_cost.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/interrupt.h"
+#include "cli/output.h"
 #include "cli/printing.h"
 #include "cli/session.h"
 #include "io/completion_json.h"
@@ -28,23 +28,27 @@ struct CheckFlags {
 
 std::string memory(std::uint64_t bytes) {
   const auto value = static_cast<double>(bytes);
-  return bytes < (1ULL << 30) ? fmt::format("{:.1f} MiB", value / (1 << 20)) : fmt::format("{:.1f} GiB", value / (1 << 30));
+  return bytes < (1ULL << 30) ? fmt::format("{:.1f} MiB", value / (1 << 20))
+                              : fmt::format("{:.1f} GiB", value / (1 << 30));
 }
 
 void print_memory(const PairMemory& needed) {
   for (const auto& [which, one] : {std::pair{"large", &needed.large}, std::pair{"small", &needed.small}}) {
-    out("memory, {} model: {} (weights {}, cache {}, compute {})\n", which, memory(one->total()), memory(one->weights), memory(one->cache), memory(one->compute));
+    out("memory, {} model: {} (weights {}, cache {}, compute {})\n", which, memory(one->total()), memory(one->weights),
+        memory(one->cache), memory(one->compute));
   }
   out("memory in all: {}{}\n", memory(needed.large.total() + needed.small.total()),
-             needed.available == 0 ? "" : fmt::format(", {} are free", memory(needed.available)));
+      needed.available == 0 ? "" : fmt::format(", {} are free", memory(needed.available)));
 }
 
 void print_info(const PairInfo& info) {
-  out("the two models share one vocabulary ({} tokens, {})\n", std::min(info.large.vocabulary_size, info.small.vocabulary_size), info.large.vocabulary_hash);
+  out("the two models share one vocabulary ({} tokens, {})\n",
+      std::min(info.large.vocabulary_size, info.small.vocabulary_size), info.large.vocabulary_hash);
   for (const auto& [which, one] : {std::pair{"large", &info.large}, std::pair{"small", &info.small}}) {
-    out("{}: {} ({}), trained with a window of {} tokens; {}; {}\n", which, one->name, one->description, one->training_window,
-               one->can_cut_cache ? "its cache can be cut" : "its cache cannot be cut: relaying works, verification would not",
-               one->has_chat_template ? "has a chat template" : "has no chat template");
+    out("{}: {} ({}), trained with a window of {} tokens; {}; {}\n", which, one->name, one->description,
+        one->training_window,
+        one->can_cut_cache ? "its cache can be cut" : "its cache cannot be cut: relaying works, verification would not",
+        one->has_chat_template ? "has a chat template" : "has no chat template");
   }
   if (!info.same_chat_template) out("their chat templates differ: the large model's is used\n");
   out("window: {} tokens; threads: {}\n", info.window, info.threads);
@@ -55,7 +59,8 @@ void print_tags(const ThinkingTags& tags, PromptState state) {
     out("thinking tags: none; the whole text counts as thinking for the relay\n");
     return;
   }
-  out("thinking tags: {} ... {}{}\n", tags.begin.empty() ? "(none)" : tags.begin, tags.ends.front(), state == PromptState::thinking ? " (opened by the prompt)" : "");
+  out("thinking tags: {} ... {}{}\n", tags.begin.empty() ? "(none)" : tags.begin, tags.ends.front(),
+      state == PromptState::thinking ? " (opened by the prompt)" : "");
 }
 
 OrderedJson costs_to_json(std::span<const BatchCost> costs) {
@@ -80,15 +85,19 @@ OrderedJson model_to_json(const PairInfo::One& one) {
 
 void print_costs(std::span<const BatchCost> large, std::span<const BatchCost> small) {
   out("milliseconds a batch\n  rows  {:>10}  {:>10}\n", "large", "small");
-  for (std::size_t i = 0; i < large.size(); ++i) out("  {:>4}  {:>10.3f}  {:>10.3f}\n", large[i].rows, 1e3 * large[i].seconds, 1e3 * small[i].seconds);
+  for (std::size_t i = 0; i < large.size(); ++i)
+    out("  {:>4}  {:>10.3f}  {:>10.3f}\n", large[i].rows, 1e3 * large[i].seconds, 1e3 * small[i].seconds);
 }
 
 void print_gain(std::span<const BatchCost> large, std::span<const BatchCost> small, double most) {
   for (const double share : kShares) {
-    out("relay with {:.0f}% of the tokens by the small model, {:.0f} a segment: {:.2f}x\n", 100 * share, kSegment, relay_speed_up(large, small, share, kSegment));
+    out("relay with {:.0f}% of the tokens by the small model, {:.0f} a segment: {:.2f}x\n", 100 * share, kSegment,
+        relay_speed_up(large, small, share, kSegment));
   }
   if (most < 1.02) {
-    out("This pair will not gain from the relay on this machine: even if the small model wrote nearly everything, it would be {:.2f}x.\n", most);
+    out("This pair will not gain from the relay on this machine: even if the small model wrote nearly everything, it "
+        "would be {:.2f}x.\n",
+        most);
   } else {
     out("At most, with nearly everything by the small model: {:.2f}x.\n", most);
   }
@@ -127,12 +136,19 @@ Result<int> check(const CheckFlags& flags) {
 
   const double most = relay_speed_up(*large, *small, 0.99, kSegment);
   if (flags.json) {
-    OrderedJson json{{"large", model_to_json(info.large)}, {"small", model_to_json(info.small)}, {"window", info.window}, {"threads", info.threads}, {"same_chat_template", info.same_chat_template}};
+    OrderedJson json{{"large", model_to_json(info.large)},
+                     {"small", model_to_json(info.small)},
+                     {"window", info.window},
+                     {"threads", info.threads},
+                     {"same_chat_template", info.same_chat_template}};
     json["thinking_tags"] = {{"begin", prompt->tags.begin}, {"ends", prompt->tags.ends}};
-    json["memory"] = {{"large", memory_to_json(needed->large)}, {"small", memory_to_json(needed->small)}, {"available", needed->available}};
+    json["memory"] = {{"large", memory_to_json(needed->large)},
+                      {"small", memory_to_json(needed->small)},
+                      {"available", needed->available}};
     json["batches"] = {{"large", costs_to_json(*large)}, {"small", costs_to_json(*small)}};
     json["speed_up"] = OrderedJson::array();
-    for (const double share : kShares) json["speed_up"].push_back({{"small_share", share}, {"times", relay_speed_up(*large, *small, share, kSegment)}});
+    for (const double share : kShares)
+      json["speed_up"].push_back({{"small_share", share}, {"times", relay_speed_up(*large, *small, share, kSegment)}});
     json["speed_up_at_most"] = most;
     out("{}\n", to_line(json));
   } else {
@@ -147,7 +163,8 @@ Result<int> check(const CheckFlags& flags) {
 
 void add_check_command(CLI::App& app, int& code) {
   auto flags = std::make_shared<CheckFlags>();
-  CLI::App* command = app.add_subcommand("check", "tell whether two models make a pair, and what the relay can gain with it here");
+  CLI::App* command =
+      app.add_subcommand("check", "tell whether two models make a pair, and what the relay can gain with it here");
   command->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   command->add_flag("--json", flags->json, "print one JSON object");
   add_model_flags(*command, flags->models);

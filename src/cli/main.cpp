@@ -5,10 +5,10 @@
 #include <exception>
 #include <new>
 
-#include "cli/output.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/options.h"
+#include "cli/output.h"
 #include "cli/session.h"
 
 namespace relaygen::cli {
@@ -19,7 +19,9 @@ int run(int argc, const char* const* argv) {
   app.name("relaygen");
   app.set_version_flag("--version", "relaygen " RELAYGEN_VERSION);
   app.require_subcommand(1);
-  app.footer("Help on a command: relaygen COMMAND --help. Exit codes: 0 success, 2 usage, 3 model file, 4 pair, 5 profile, 6 input, 7 memory, 8 decode, 9 output, 130 interrupted.");
+  app.footer(
+      "Help on a command: relaygen COMMAND --help. Exit codes: 0 success, 2 usage, 3 model file, 4 pair, 5 profile, 6 "
+      "input, 7 memory, 8 decode, 9 output, 130 interrupted.");
   app.get_formatter()->column_width(34);
   int exit_code = 0;
   add_run_command(app, exit_code);
@@ -32,8 +34,10 @@ int run(int argc, const char* const* argv) {
   }
   const std::string_view command = argv[1];
   const auto known = app.get_subcommands([](CLI::App*) { return true; });
-  if (!command.starts_with('-') && std::none_of(known.begin(), known.end(), [&](const CLI::App* one) { return one->get_name() == command; })) {
-    print_error({ErrorKind::usage, fmt::format("there is no command '{}'", command), "choose one of run, chat, segment, check"});
+  if (!command.starts_with('-') &&
+      std::none_of(known.begin(), known.end(), [&](const CLI::App* one) { return one->get_name() == command; })) {
+    print_error({ErrorKind::usage, fmt::format("there is no command '{}'", command),
+                 "choose one of run, chat, segment, check"});
     return relaygen::cli::exit_code(ErrorKind::usage);
   }
   try {

@@ -54,7 +54,8 @@ std::vector<std::string> expand_short_flags(int argc, const char* const* argv) {
       for (; i < argc; ++i) result.emplace_back(argv[i]);
       break;
     }
-    const bool is_text = !result.empty() && std::find(kTextFlags.begin(), kTextFlags.end(), result.back()) != kTextFlags.end();
+    const bool is_text =
+        !result.empty() && std::find(kTextFlags.begin(), kTextFlags.end(), result.back()) != kTextFlags.end();
     for (const auto& [flag, name] : kShortFlags) {
       if (is_text) break;
       if (argument == flag) {
@@ -69,23 +70,65 @@ std::vector<std::string> expand_short_flags(int argc, const char* const* argv) {
 }
 
 void add_model_flags(CLI::App& app, ModelFlags& flags) {
-  app.add_option("-m,--model", flags.large, "the large model, a GGUF file (without -m and -ms: the bundled pair)")->group("Models")->type_name("FILE");
-  app.add_option("--model-small", flags.small, "-ms, -md: the small model, a GGUF file with the same vocabulary")->group("Models")->type_name("FILE");
-  app.add_option("--gpu-layers,--n-gpu-layers", flags.gpu_layers, "-ngl: layers of the large model on the GPU (-1: all)")->group("Models")->type_name("N")->capture_default_str();
-  app.add_option("--gpu-layers-small", flags.gpu_layers_small, "-ngls: layers of the small model on the GPU (default: as -ngl)")->group("Models")->type_name("N");
-  app.add_option("-t,--threads", flags.threads, "threads (0: physical cores, or 1 where both models are tiny)")->group("Models")->type_name("N")->capture_default_str();
-  app.add_option("--threads-batch", flags.threads_batch, "-tb: threads for batches (0: as -t)")->group("Models")->type_name("N")->capture_default_str();
-  app.add_option("-c,--ctx-size", flags.context, "window in tokens (0: the smaller of what the two models were trained with)")->group("Models")->type_name("N")->capture_default_str();
-  app.add_option("-b,--batch-size", flags.batch, "most tokens in one batch")->group("Models")->type_name("N")->capture_default_str();
-  app.add_option("--ubatch-size", flags.micro_batch, "-ub: most tokens in one pass over the weights")->group("Models")->type_name("N")->capture_default_str();
-  app.add_option("--flash-attn", flags.flash_attention, "-fa: flash attention")->group("Models")->check(CLI::IsMember({"on", "off", "auto", "1", "0"}))->capture_default_str();
-  app.add_option("--cache-type-k", flags.cache_type_k, "-ctk: type of the K cache (f32, f16, bf16, q8_0, q4_0, ...)")->group("Models")->type_name("TYPE")->capture_default_str();
-  app.add_option("--cache-type-v", flags.cache_type_v, "-ctv: type of the V cache")->group("Models")->type_name("TYPE")->capture_default_str();
-  app.add_option("--cache-type-k-small", flags.cache_type_k_small, "-ctks: of the small model (default: as -ctk)")->group("Models")->type_name("TYPE");
-  app.add_option("--cache-type-v-small", flags.cache_type_v_small, "-ctvs: of the small model (default: as -ctv)")->group("Models")->type_name("TYPE");
+  app.add_option("-m,--model", flags.large, "the large model, a GGUF file (without -m and -ms: the bundled pair)")
+      ->group("Models")
+      ->type_name("FILE");
+  app.add_option("--model-small", flags.small, "-ms, -md: the small model, a GGUF file with the same vocabulary")
+      ->group("Models")
+      ->type_name("FILE");
+  app.add_option("--gpu-layers,--n-gpu-layers", flags.gpu_layers,
+                 "-ngl: layers of the large model on the GPU (-1: all)")
+      ->group("Models")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--gpu-layers-small", flags.gpu_layers_small,
+                 "-ngls: layers of the small model on the GPU (default: as -ngl)")
+      ->group("Models")
+      ->type_name("N");
+  app.add_option("-t,--threads", flags.threads, "threads (0: physical cores, or 1 where both models are tiny)")
+      ->group("Models")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--threads-batch", flags.threads_batch, "-tb: threads for batches (0: as -t)")
+      ->group("Models")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("-c,--ctx-size", flags.context,
+                 "window in tokens (0: the smaller of what the two models were trained with)")
+      ->group("Models")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("-b,--batch-size", flags.batch, "most tokens in one batch")
+      ->group("Models")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--ubatch-size", flags.micro_batch, "-ub: most tokens in one pass over the weights")
+      ->group("Models")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--flash-attn", flags.flash_attention, "-fa: flash attention")
+      ->group("Models")
+      ->check(CLI::IsMember({"on", "off", "auto", "1", "0"}))
+      ->capture_default_str();
+  app.add_option("--cache-type-k", flags.cache_type_k, "-ctk: type of the K cache (f32, f16, bf16, q8_0, q4_0, ...)")
+      ->group("Models")
+      ->type_name("TYPE")
+      ->capture_default_str();
+  app.add_option("--cache-type-v", flags.cache_type_v, "-ctv: type of the V cache")
+      ->group("Models")
+      ->type_name("TYPE")
+      ->capture_default_str();
+  app.add_option("--cache-type-k-small", flags.cache_type_k_small, "-ctks: of the small model (default: as -ctk)")
+      ->group("Models")
+      ->type_name("TYPE");
+  app.add_option("--cache-type-v-small", flags.cache_type_v_small, "-ctvs: of the small model (default: as -ctv)")
+      ->group("Models")
+      ->type_name("TYPE");
   app.add_flag("--no-mmap", flags.no_mmap, "read the weights instead of mapping the files")->group("Models");
   app.add_flag("--mlock", flags.mlock, "keep the weights in memory")->group("Models");
-  app.add_flag("--no-memory-check", flags.no_memory_check, "load even where the pair seems not to fit into the free memory")->group("Models");
+  app.add_flag("--no-memory-check", flags.no_memory_check,
+               "load even where the pair seems not to fit into the free memory")
+      ->group("Models");
   app.add_flag("-v,--verbose", flags.verbose, "show llama.cpp's log on standard error")->group("Models");
 }
 
@@ -97,8 +140,10 @@ Result<PairOptions> pair_options(const ModelFlags& flags) {
     options.large.path = *folder / "models/demo/relaygen-demo-large.gguf";
     options.small.path = *folder / "models/demo/relaygen-demo-small.gguf";
   } else if (flags.large.empty() || flags.small.empty()) {
-    return fail(ErrorKind::usage, fmt::format("a pair needs two models, and the {} one is missing", flags.large.empty() ? "large" : "small"),
-                flags.large.empty() ? "name it with -m FILE" : "name it with -ms FILE");
+    return fail(
+        ErrorKind::usage,
+        fmt::format("a pair needs two models, and the {} one is missing", flags.large.empty() ? "large" : "small"),
+        flags.large.empty() ? "name it with -m FILE" : "name it with -ms FILE");
   } else {
     options.large.path = flags.large;
     options.small.path = flags.small;
@@ -123,25 +168,87 @@ Result<PairOptions> pair_options(const ModelFlags& flags) {
 
 void add_generation_flags(CLI::App& app, GenerationFlags& flags) {
   const auto names = policy_names();
-  app.add_option("--policy", flags.policy, "who writes what")->group("Relay")->check(CLI::IsMember(std::vector<std::string>(names.begin(), names.end())))->capture_default_str();
-  app.add_option("--profile", flags.profile, "the cues of this pair (with the bundled pair: its own)")->group("Relay")->type_name("FILE");
-  app.add_option("--answer-by", flags.answer_by, "who writes the answer (auto: the small model where the profile holds evidence for it)")->group("Relay")->check(CLI::IsMember({"small", "large", "auto"}))->capture_default_str();
-  app.add_option("--min-large-tokens", flags.min_large_tokens, "a cue counts once the large model wrote this many tokens (default: the profile's, or 5)")->group("Relay")->type_name("N");
-  app.add_option("--max-small-tokens", flags.max_small_tokens, "longest segment of the small model (default: the profile's, or 64)")->group("Relay")->type_name("N");
-  app.add_option("--random-rate", flags.random_rate, "chance of a handoff at a sentence start, for --policy random")->group("Relay")->type_name("P")->capture_default_str();
-  app.add_option("--temp", flags.sampling.temperature, "temperature; 0 is greedy")->group("Sampling")->type_name("T")->capture_default_str();
-  app.add_option("--top-k", flags.sampling.top_k, "keep the K most likely tokens (0: all)")->group("Sampling")->type_name("K")->capture_default_str();
-  app.add_option("--top-p", flags.sampling.top_p, "keep the smallest set with this probability (1: all)")->group("Sampling")->type_name("P")->capture_default_str();
-  app.add_option("--min-p", flags.sampling.min_p, "drop tokens less likely than this share of the most likely one")->group("Sampling")->type_name("P")->capture_default_str();
-  app.add_option("--repeat-penalty", flags.sampling.repeat_penalty, "1: off")->group("Sampling")->type_name("X")->capture_default_str();
-  app.add_option("--presence-penalty", flags.sampling.presence_penalty, "0: off")->group("Sampling")->type_name("X")->capture_default_str();
-  app.add_option("--frequency-penalty", flags.sampling.frequency_penalty, "0: off")->group("Sampling")->type_name("X")->capture_default_str();
-  app.add_option("--repeat-last-n", flags.sampling.penalty_last_n, "how many of the last tokens the penalties see (-1: all)")->group("Sampling")->type_name("N")->capture_default_str();
-  app.add_option("-s,--seed", flags.seed, "the same seed gives the same text (-1: a random one)")->group("Sampling")->type_name("SEED")->capture_default_str();
-  app.add_option("-n,--predict,--n-predict", flags.budgets.total, "most tokens, thinking and answer together (-1: what fits)")->group("Budgets")->type_name("N")->capture_default_str();
-  app.add_option("--thinking-budget,--reasoning-budget", flags.budgets.thinking, "most thinking tokens; the closing tag is forced then")->group("Budgets")->type_name("N")->capture_default_str();
-  app.add_option("--answer-budget", flags.budgets.answer, "most answer tokens, kept free for the answer (-1: a quarter of the room is kept free, 2048 at most)")->group("Budgets")->type_name("N")->capture_default_str();
-  app.add_option("--stop", flags.stop, "end the answer before this text (repeatable)")->group("Budgets")->type_name("TEXT")->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->allow_extra_args(false);
+  app.add_option("--policy", flags.policy, "who writes what")
+      ->group("Relay")
+      ->check(CLI::IsMember(std::vector<std::string>(names.begin(), names.end())))
+      ->capture_default_str();
+  app.add_option("--profile", flags.profile, "the cues of this pair (with the bundled pair: its own)")
+      ->group("Relay")
+      ->type_name("FILE");
+  app.add_option("--answer-by", flags.answer_by,
+                 "who writes the answer (auto: the small model where the profile holds evidence for it)")
+      ->group("Relay")
+      ->check(CLI::IsMember({"small", "large", "auto"}))
+      ->capture_default_str();
+  app.add_option("--min-large-tokens", flags.min_large_tokens,
+                 "a cue counts once the large model wrote this many tokens (default: the profile's, or 5)")
+      ->group("Relay")
+      ->type_name("N");
+  app.add_option("--max-small-tokens", flags.max_small_tokens,
+                 "longest segment of the small model (default: the profile's, or 64)")
+      ->group("Relay")
+      ->type_name("N");
+  app.add_option("--random-rate", flags.random_rate, "chance of a handoff at a sentence start, for --policy random")
+      ->group("Relay")
+      ->type_name("P")
+      ->capture_default_str();
+  app.add_option("--temp", flags.sampling.temperature, "temperature; 0 is greedy")
+      ->group("Sampling")
+      ->type_name("T")
+      ->capture_default_str();
+  app.add_option("--top-k", flags.sampling.top_k, "keep the K most likely tokens (0: all)")
+      ->group("Sampling")
+      ->type_name("K")
+      ->capture_default_str();
+  app.add_option("--top-p", flags.sampling.top_p, "keep the smallest set with this probability (1: all)")
+      ->group("Sampling")
+      ->type_name("P")
+      ->capture_default_str();
+  app.add_option("--min-p", flags.sampling.min_p, "drop tokens less likely than this share of the most likely one")
+      ->group("Sampling")
+      ->type_name("P")
+      ->capture_default_str();
+  app.add_option("--repeat-penalty", flags.sampling.repeat_penalty, "1: off")
+      ->group("Sampling")
+      ->type_name("X")
+      ->capture_default_str();
+  app.add_option("--presence-penalty", flags.sampling.presence_penalty, "0: off")
+      ->group("Sampling")
+      ->type_name("X")
+      ->capture_default_str();
+  app.add_option("--frequency-penalty", flags.sampling.frequency_penalty, "0: off")
+      ->group("Sampling")
+      ->type_name("X")
+      ->capture_default_str();
+  app.add_option("--repeat-last-n", flags.sampling.penalty_last_n,
+                 "how many of the last tokens the penalties see (-1: all)")
+      ->group("Sampling")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("-s,--seed", flags.seed, "the same seed gives the same text (-1: a random one)")
+      ->group("Sampling")
+      ->type_name("SEED")
+      ->capture_default_str();
+  app.add_option("-n,--predict,--n-predict", flags.budgets.total,
+                 "most tokens, thinking and answer together (-1: what fits)")
+      ->group("Budgets")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--thinking-budget,--reasoning-budget", flags.budgets.thinking,
+                 "most thinking tokens; the closing tag is forced then")
+      ->group("Budgets")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--answer-budget", flags.budgets.answer,
+                 "most answer tokens, kept free for the answer (-1: a quarter of the room is kept free, 2048 at most)")
+      ->group("Budgets")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--stop", flags.stop, "end the answer before this text (repeatable)")
+      ->group("Budgets")
+      ->type_name("TEXT")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false);
   app.add_option("--system-prompt", flags.system, "-sys: system prompt")->group("Prompt")->type_name("TEXT");
   app.add_flag("--no-thinking", flags.no_thinking, "ask the chat template to leave the thinking out")->group("Prompt");
 }
@@ -163,7 +270,9 @@ Result<Profile> load_profile(const GenerationFlags& flags, bool bundled_pair) {
 PolicyChoice policy_choice(const GenerationFlags& flags) {
   PolicyChoice choice;
   choice.name = flags.policy;
-  choice.answer_by = flags.answer_by == "small" ? AnswerBy::small : flags.answer_by == "large" ? AnswerBy::large : AnswerBy::automatic;
+  choice.answer_by = flags.answer_by == "small"   ? AnswerBy::small
+                     : flags.answer_by == "large" ? AnswerBy::large
+                                                  : AnswerBy::automatic;
   choice.min_large_tokens = flags.min_large_tokens;
   choice.max_small_tokens = flags.max_small_tokens;
   choice.random_rate = flags.random_rate;

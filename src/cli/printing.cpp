@@ -1,8 +1,8 @@
-#include "cli/output.h"
 #include "cli/printing.h"
 
 #include <fmt/core.h>
 
+#include "cli/output.h"
 
 namespace relaygen::cli {
 namespace {
@@ -11,7 +11,9 @@ std::string percent(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? "0%" : fmt::format("{:.1f}%", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
 }
 
-std::string seconds(double value) { return value < 0.9995 ? fmt::format("{:.1f} ms", value * 1e3) : fmt::format("{:.2f} s", value); }
+std::string seconds(double value) {
+  return value < 0.9995 ? fmt::format("{:.1f} ms", value * 1e3) : fmt::format("{:.2f} s", value);
+}
 
 std::string each(double total, std::uint64_t count) {
   return count == 0 ? "" : fmt::format(" ({} x {})", count, seconds(total / static_cast<double>(count)));
@@ -42,23 +44,26 @@ void StreamPrinter::finish(std::string_view text) {
 }
 
 std::string legend() {
-  return fmt::format("{}large model{} {}small model{} {}forced{}\n", color_of(Author::large), kResetColor, color_of(Author::small), kResetColor,
-                     color_of(Author::forced), kResetColor);
+  return fmt::format("{}large model{} {}small model{} {}forced{}\n", color_of(Author::large), kResetColor,
+                     color_of(Author::small), kResetColor, color_of(Author::forced), kResetColor);
 }
 
 std::string summary(const Completion& completion) {
   const Usage& usage = completion.usage;
   const Timing& timing = completion.timing;
   const std::uint64_t generated = usage.large + usage.small + usage.forced;
-  std::string text = fmt::format("{} tokens: {} large ({}), {} small ({})", generated, usage.large, percent(usage.large, generated), usage.small,
-                                 percent(usage.small, generated));
+  std::string text = fmt::format("{} tokens: {} large ({}), {} small ({})", generated, usage.large,
+                                 percent(usage.large, generated), usage.small, percent(usage.small, generated));
   if (usage.forced > 0) text += fmt::format(", {} forced", usage.forced);
   text += fmt::format("; {} handoffs; {}\n", usage.handoffs, name(completion.finish));
-  text += fmt::format("{}: prefill {}, large decode {}{}, small decode {}{}, catch-up {}{}, other {}\n", seconds(timing.total), seconds(timing.prefill),
-                      seconds(timing.large_decode), each(timing.large_decode, timing.large_decodes), seconds(timing.small_decode),
-                      each(timing.small_decode, timing.small_decodes), seconds(timing.catch_up), each(timing.catch_up, timing.catch_ups), seconds(timing.other()));
+  text += fmt::format("{}: prefill {}, large decode {}{}, small decode {}{}, catch-up {}{}, other {}\n",
+                      seconds(timing.total), seconds(timing.prefill), seconds(timing.large_decode),
+                      each(timing.large_decode, timing.large_decodes), seconds(timing.small_decode),
+                      each(timing.small_decode, timing.small_decodes), seconds(timing.catch_up),
+                      each(timing.catch_up, timing.catch_ups), seconds(timing.other()));
   if (usage.judged > 0) {
-    text += fmt::format("the large model's mean log p of the small model's tokens: {:.3f} ({} tokens)\n", usage.judged_logprob / static_cast<double>(usage.judged), usage.judged);
+    text += fmt::format("the large model's mean log p of the small model's tokens: {:.3f} ({} tokens)\n",
+                        usage.judged_logprob / static_cast<double>(usage.judged), usage.judged);
   }
   return text;
 }

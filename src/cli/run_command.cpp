@@ -5,11 +5,11 @@
 
 #include <memory>
 
-#include "cli/output.h"
 #include "cli/bundled.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/interrupt.h"
+#include "cli/output.h"
 #include "cli/printing.h"
 #include "cli/session.h"
 #include "io/completion_json.h"
@@ -41,7 +41,8 @@ struct Prompt {
 Result<Prompt> read_prompt(const RunFlags& flags) {
   Prompt prompt;
   std::string source = "the prompt";
-  if (flags.prompt && !flags.file.empty()) return fail(ErrorKind::usage, "both a prompt and -f are given", "give one of them");
+  if (flags.prompt && !flags.file.empty())
+    return fail(ErrorKind::usage, "both a prompt and -f are given", "give one of them");
   if (!flags.file.empty() || (!flags.prompt && input_is_given())) {
     source = flags.file.empty() || flags.file == "-" ? "standard input" : flags.file;
     auto text = read_file(flags.file.empty() ? "-" : flags.file);
@@ -57,7 +58,8 @@ Result<Prompt> read_prompt(const RunFlags& flags) {
     prompt.text = flags.prompt.value_or("");
   }
   if (prompt.text.find_first_not_of(" \t\r\n") == std::string::npos) {
-    return fail(ErrorKind::bad_input, source == "the prompt" ? "there is no prompt" : source + " is empty", "give a prompt as an argument, with -f FILE, or on standard input");
+    return fail(ErrorKind::bad_input, source == "the prompt" ? "there is no prompt" : source + " is empty",
+                "give a prompt as an argument, with -f FILE, or on standard input");
   }
   if (prompt.text.starts_with("\xEF\xBB\xBF")) prompt.text.erase(0, 3);  // a byte order mark is no part of the text
   if (auto ok = check_utf8(prompt.text, source); !ok) return tl::unexpected(ok.error());
@@ -85,11 +87,16 @@ class Trace {
 };
 
 OrderedJson describe(const Session& session, const std::string& policy) {
-  return {{"large", session.pair->info().large.name}, {"small", session.pair->info().small.name}, {"policy", policy}, {"profile", session.profile.name}, {"seed", session.seed}};
+  return {{"large", session.pair->info().large.name},
+          {"small", session.pair->info().small.name},
+          {"policy", policy},
+          {"profile", session.profile.name},
+          {"seed", session.seed}};
 }
 
 // Writes one text. An error on the way is part of the completion, one of the request is an error.
-Result<Completion> write_text(Session& session, const Request& request, const std::string& policy, Trace& trace, const EventSink& show) {
+Result<Completion> write_text(Session& session, const Request& request, const std::string& policy, Trace& trace,
+                              const EventSink& show) {
   auto generation = Generation::create(*session.pair, request);
   if (!generation) return tl::unexpected(generation.error());
   if (trace.enabled()) {
@@ -107,7 +114,10 @@ Result<Completion> write_text(Session& session, const Request& request, const st
   (void)generation->run(*session.pair, options);  // the completion keeps the error
   Completion completion = generation->completion();
   if (trace.enabled()) {
-    trace.write({{"type", "end"}, {"finish", name(completion.finish)}, {"usage", usage_to_json(completion.usage)}, {"timing", timing_to_json(completion.timing)}});
+    trace.write({{"type", "end"},
+                 {"finish", name(completion.finish)},
+                 {"usage", usage_to_json(completion.usage)},
+                 {"timing", timing_to_json(completion.timing)}});
   }
   return completion;
 }
@@ -129,7 +139,8 @@ int report_problems(const std::optional<Error>& error, const Trace& trace) {
   return code;
 }
 
-Result<Completion> show_text(Session& session, const Request& request, const std::string& policy, Trace& trace, const RunFlags& flags) {
+Result<Completion> show_text(Session& session, const Request& request, const std::string& policy, Trace& trace,
+                             const RunFlags& flags) {
   if (flags.json) return write_text(session, request, policy, trace, {});
   StreamPrinter printer(use_color(color_mode(flags.color), STDOUT_FILENO));
   auto completion = write_text(session, request, policy, trace, std::ref(printer));
@@ -192,10 +203,14 @@ Result<int> run_compare(Session& session, const Request& request, Trace& trace, 
     json["speed_up_total"] = in_total;
     out("{}\n", to_line(json));
   } else {
-    note("{} against large-only: {:.2f}x by time in all, {:.2f}x by time a token after the prompt ({:.2f} and {:.2f} ms a token)\n", flags.generation.policy, in_total, per_token,
-               1e3 * seconds_per_token(*both), 1e3 * seconds_per_token(*large));
+    note(
+        "{} against large-only: {:.2f}x by time in all, {:.2f}x by time a token after the prompt ({:.2f} and {:.2f} ms "
+        "a token)\n",
+        flags.generation.policy, in_total, per_token, 1e3 * seconds_per_token(*both), 1e3 * seconds_per_token(*large));
     if (flags.models.bundled()) {
-      note("The bundled pair is too small to show the speed: a batch of its tokens is hardly cheaper than the tokens one by one, so catching up costs what it saves. `relaygen check` measures that for your own pair.\n");
+      note(
+          "The bundled pair is too small to show the speed: a batch of its tokens is hardly cheaper than the tokens "
+          "one by one, so catching up costs what it saves. `relaygen check` measures that for your own pair.\n");
     }
   }
   return report_problems(both->error, trace);
@@ -218,7 +233,8 @@ Result<int> run(const RunFlags& flags) {
   if (!request) return tl::unexpected(request.error());
 
   if (prompt->problem && !flags.json && !flags.quiet) {
-    note("Problem {} of the bundled pair: {} (expected: {})\n", prompt->problem->id, prompt->problem->question, prompt->problem->answer);
+    note("Problem {} of the bundled pair: {} (expected: {})\n", prompt->problem->id, prompt->problem->question,
+         prompt->problem->answer);
   }
   if (!flags.json && !flags.quiet && use_color(color_mode(flags.color), STDERR_FILENO)) note("{}\n", legend());
   return flags.compare ? run_compare(*session, *request, *trace, flags) : run_once(*session, *request, *trace, flags);
@@ -230,12 +246,17 @@ void add_run_command(CLI::App& app, int& code) {
   auto flags = std::make_shared<RunFlags>();
   CLI::App* command = app.add_subcommand("run", "write one answer");
   command->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);  // as llama.cpp does
-  command->add_option("PROMPT,-p,--prompt", flags->prompt, "the prompt (or -f FILE, or standard input; with neither and no models: a bundled problem)");
+  command->add_option("PROMPT,-p,--prompt", flags->prompt,
+                      "the prompt (or -f FILE, or standard input; with neither and no models: a bundled problem)");
   command->add_option("-f,--file", flags->file, "read the prompt from a file; - is standard input")->type_name("FILE");
-  command->add_option("--color", flags->color, "colour the text by author")->check(CLI::IsMember({"auto", "always", "never"}))->capture_default_str();
+  command->add_option("--color", flags->color, "colour the text by author")
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->capture_default_str();
   command->add_flag("--json", flags->json, "print one JSON object instead of the text");
-  command->add_option("--trace", flags->trace, "write every event to a file, one JSON object a line")->type_name("FILE");
-  command->add_flag("--compare", flags->compare, "write it with the large model alone first, then by the policy, and compare");
+  command->add_option("--trace", flags->trace, "write every event to a file, one JSON object a line")
+      ->type_name("FILE");
+  command->add_flag("--compare", flags->compare,
+                    "write it with the large model alone first, then by the policy, and compare");
   command->add_flag("-q,--quiet", flags->quiet, "no summary");
   add_model_flags(*command, flags->models);
   add_generation_flags(*command, flags->generation);

@@ -4,9 +4,9 @@
 
 #include <memory>
 
-#include "cli/output.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
+#include "cli/output.h"
 #include "cli/printing.h"
 #include "cli/session.h"
 #include "io/completion_json.h"
@@ -38,7 +38,8 @@ struct Setup {
 
 Result<Setup> prepare(const SegmentFlags& flags) {
   if (flags.profile.empty() == flags.cues.empty()) {
-    return fail(ErrorKind::usage, flags.profile.empty() ? "there are no cues" : "both --profile and --cues are given", "give either --profile FILE or --cues \"So,|Thus,\"");
+    return fail(ErrorKind::usage, flags.profile.empty() ? "there are no cues" : "both --profile and --cues are given",
+                "give either --profile FILE or --cues \"So,|Thus,\"");
   }
   Profile profile;
   if (!flags.profile.empty()) {
@@ -48,15 +49,18 @@ Result<Setup> prepare(const SegmentFlags& flags) {
   }
   add_cues(flags.cues, true, profile.cues);
   add_cues(flags.known, false, profile.cues);
-  if (profile.cues.empty()) return fail(ErrorKind::usage, "the list of cues is empty", "give some, such as --cues \"So,|Thus,\"");
+  if (profile.cues.empty())
+    return fail(ErrorKind::usage, "the list of cues is empty", "give some, such as --cues \"So,|Thus,\"");
   const bool published = flags.published || profile.rules == Rules::published;
   auto cues = CueSet::build(profile.cues, published ? Rules::published : Rules::exact);
   if (!cues) return tl::unexpected(cues.error());
 
   const Policy defaults;
   Setup setup{std::move(*cues), {}};
-  setup.options.min_large_words = flags.min_large_words.value_or(published ? 0 : profile.min_large_tokens.value_or(defaults.min_large_tokens));
-  setup.options.max_small_words = flags.max_small_words.value_or(published ? 0 : profile.max_small_tokens.value_or(defaults.max_small_tokens));
+  setup.options.min_large_words =
+      flags.min_large_words.value_or(published ? 0 : profile.min_large_tokens.value_or(defaults.min_large_tokens));
+  setup.options.max_small_words =
+      flags.max_small_words.value_or(published ? 0 : profile.max_small_tokens.value_or(defaults.max_small_tokens));
   setup.options.answer_by = flags.answer_by == "small" ? Author::small : Author::large;
   return setup;
 }
@@ -64,14 +68,17 @@ Result<Setup> prepare(const SegmentFlags& flags) {
 OrderedJson to_json(const NamedText& text, const Segmentation& segmentation, const CueSet& cues) {
   OrderedJson json{{"id", text.id}, {"segments", OrderedJson::array()}};
   for (const TextSegment& segment : segmentation.segments) {
-    json["segments"].push_back({{"begin", segment.begin},
-                                {"end", segment.end},
-                                {"author", name(segment.author)},
-                                {"phase", name(segment.phase)},
-                                {"cue", segment.cue ? OrderedJson(cues.cues()[*segment.cue].text) : OrderedJson(nullptr)},
-                                {"why", name(segment.why)}});
+    json["segments"].push_back(
+        {{"begin", segment.begin},
+         {"end", segment.end},
+         {"author", name(segment.author)},
+         {"phase", name(segment.phase)},
+         {"cue", segment.cue ? OrderedJson(cues.cues()[*segment.cue].text) : OrderedJson(nullptr)},
+         {"why", name(segment.why)}});
   }
-  json["share"] = {{"thinking", segmentation.share_thinking}, {"answer", segmentation.share_answer}, {"all", segmentation.share_all}};
+  json["share"] = {{"thinking", segmentation.share_thinking},
+                   {"answer", segmentation.share_answer},
+                   {"all", segmentation.share_all}};
   json["handoffs"] = segmentation.handoffs;
   return json;
 }
@@ -108,17 +115,20 @@ Result<int> segment(const SegmentFlags& flags) {
         out("{}\n", to_line(to_json(text, segmentation, setup->cues)));
       } else {
         print_text(text, segmentation, color);
-        note("{}: small {:.1f}% of the thinking, {:.1f}% of all; {} handoffs\n", text.id, 100 * segmentation.share_thinking, 100 * segmentation.share_all, segmentation.handoffs);
+        note("{}: small {:.1f}% of the thinking, {:.1f}% of all; {} handoffs\n", text.id,
+             100 * segmentation.share_thinking, 100 * segmentation.share_all, segmentation.handoffs);
       }
       ++texts;
       handoffs += segmentation.handoffs;
       bytes += text.text.size();
-      for (const TextSegment& part : segmentation.segments) small_bytes += part.author == Author::small ? part.end - part.begin : 0;
+      for (const TextSegment& part : segmentation.segments)
+        small_bytes += part.author == Author::small ? part.end - part.begin : 0;
     }
   }
   if (texts > 1) {
-    note("{} texts: small {:.1f}% of all bytes, {:.1f} handoffs a text\n", texts, bytes == 0 ? 0.0 : 100.0 * static_cast<double>(small_bytes) / static_cast<double>(bytes),
-               static_cast<double>(handoffs) / static_cast<double>(texts));
+    note("{} texts: small {:.1f}% of all bytes, {:.1f} handoffs a text\n", texts,
+         bytes == 0 ? 0.0 : 100.0 * static_cast<double>(small_bytes) / static_cast<double>(bytes),
+         static_cast<double>(handoffs) / static_cast<double>(texts));
   }
   if (auto flushed = flush_output(); !flushed) return tl::unexpected(flushed.error());
   return 0;
@@ -130,15 +140,31 @@ void add_segment_command(CLI::App& app, int& code) {
   auto flags = std::make_shared<SegmentFlags>();
   CLI::App* command = app.add_subcommand("segment", "show where handoffs would fall in existing text, without a model");
   command->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  command->add_option("FILE", flags->files, "plain text, or JSONL with a text field (default: standard input)")->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command->add_option("FILE", flags->files, "plain text, or JSONL with a text field (default: standard input)")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command->add_option("--profile", flags->profile, "the cues of a profile")->type_name("FILE");
   command->add_option("--cues", flags->cues, "cues of your own, separated by |, e.g. \"So,|Thus,\"")->type_name("LIST");
-  command->add_option("--known", flags->known, "strings that are known and no cues, separated by |: the most specific one decides")->type_name("LIST");
-  command->add_flag("--published", flags->published, "behave as the paper's reference code does: raw substrings, any full stop");
-  command->add_option("--min-large-tokens", flags->min_large_words, "a cue counts once the large segment holds this many words (default: the profile's, or 5; 0 with --published)")->type_name("N");
-  command->add_option("--max-small-tokens", flags->max_small_words, "longest small segment in words, 0: no limit (default: the profile's, or 64; 0 with --published)")->type_name("N");
-  command->add_option("--answer-by", flags->answer_by, "who writes the answer")->check(CLI::IsMember({"small", "large"}))->capture_default_str();
-  command->add_option("--color", flags->color, "colour the text by author")->check(CLI::IsMember({"auto", "always", "never"}))->capture_default_str();
+  command
+      ->add_option("--known", flags->known,
+                   "strings that are known and no cues, separated by |: the most specific one decides")
+      ->type_name("LIST");
+  command->add_flag("--published", flags->published,
+                    "behave as the paper's reference code does: raw substrings, any full stop");
+  command
+      ->add_option("--min-large-tokens", flags->min_large_words,
+                   "a cue counts once the large segment holds this many words (default: the profile's, or 5; 0 with "
+                   "--published)")
+      ->type_name("N");
+  command
+      ->add_option("--max-small-tokens", flags->max_small_words,
+                   "longest small segment in words, 0: no limit (default: the profile's, or 64; 0 with --published)")
+      ->type_name("N");
+  command->add_option("--answer-by", flags->answer_by, "who writes the answer")
+      ->check(CLI::IsMember({"small", "large"}))
+      ->capture_default_str();
+  command->add_option("--color", flags->color, "colour the text by author")
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->capture_default_str();
   command->add_flag("--json", flags->json, "one JSON object a text");
   command->callback([flags, &code] {
     auto result = segment(*flags);

@@ -1,4 +1,3 @@
-#include "cli/output.h"
 #include "cli/session.h"
 
 #include <fmt/core.h>
@@ -11,6 +10,7 @@
 #include <random>
 
 #include "cli/interrupt.h"
+#include "cli/output.h"
 #include "cli/terminal.h"
 
 namespace relaygen::cli {
@@ -26,7 +26,8 @@ LogSink log_sink(bool verbose) {
     return made;
   }();
   return [](int level, std::string_view line) {
-    constexpr std::array levels{spdlog::level::debug, spdlog::level::debug, spdlog::level::info, spdlog::level::warn, spdlog::level::err};
+    constexpr std::array levels{spdlog::level::debug, spdlog::level::debug, spdlog::level::info, spdlog::level::warn,
+                                spdlog::level::err};
     logger->log(levels[static_cast<std::size_t>(std::clamp(level, 0, 4))], line);
   };
 }
@@ -34,7 +35,8 @@ LogSink log_sink(bool verbose) {
 std::string simplified(std::string_view name) {
   std::string result;
   for (const char c : name) {
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0) result += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0)
+      result += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   }
   return result;
 }
@@ -50,17 +52,20 @@ bool same_model(const ProfileModel& expected, const PairInfo::One& actual) {
 void warn_of_the_pair(const PairInfo& info) {
   for (const auto& [which, one] : {std::pair{"large", &info.large}, std::pair{"small", &info.small}}) {
     if (info.window > one->training_window) {
-      print_warning(fmt::format("the window of {} tokens is larger than the {} that the {} model was trained with", info.window, one->training_window, which));
+      print_warning(fmt::format("the window of {} tokens is larger than the {} that the {} model was trained with",
+                                info.window, one->training_window, which));
     }
   }
   if (!info.large.has_chat_template) print_warning("the large model brings no chat template: ChatML is used");
 }
 
 void warn_of_foreign_profile(const Profile& profile, const PairInfo& info) {
-  for (const auto& [which, expected, actual] : {std::tuple{"large", &profile.large, &info.large}, std::tuple{"small", &profile.small, &info.small}}) {
+  for (const auto& [which, expected, actual] :
+       {std::tuple{"large", &profile.large, &info.large}, std::tuple{"small", &profile.small, &info.small}}) {
     if (same_model(*expected, *actual)) continue;
-    print_warning(fmt::format("the profile was made for {} as the {} model, this is {}: its cues may be unsafe for this pair",
-                              expected->name.empty() ? "another vocabulary" : expected->name, which, actual->name));
+    print_warning(
+        fmt::format("the profile was made for {} as the {} model, this is {}: its cues may be unsafe for this pair",
+                    expected->name.empty() ? "another vocabulary" : expected->name, which, actual->name));
   }
 }
 
@@ -68,7 +73,8 @@ void warn_of_foreign_profile(const Profile& profile, const PairInfo& info) {
 
 void print_error(const Error& error) {
   const bool color = use_color(ColorMode::automatic, STDERR_FILENO);
-  note("{} {}.{}\n", paint("relaygen:", "\x1b[1;31m", color), error.message, error.hint.empty() ? "" : fmt::format(" To do: {}.", error.hint));
+  note("{} {}.{}\n", paint("relaygen:", "\x1b[1;31m", color), error.message,
+       error.hint.empty() ? "" : fmt::format(" To do: {}.", error.hint));
 }
 
 void print_warning(std::string_view message) {
@@ -94,17 +100,23 @@ Result<Session> open_session(const ModelFlags& models, const GenerationFlags& ge
   if (!profile) return tl::unexpected(profile.error());
   auto prepared = prepare_policy(policy_choice(generation), *profile);
   if (!prepared) return tl::unexpected(prepared.error());
-  Request values{.policy = prepared->policy, .sampling = generation.sampling, .budgets = generation.budgets, .stop = generation.stop};
+  Request values{.policy = prepared->policy,
+                 .sampling = generation.sampling,
+                 .budgets = generation.budgets,
+                 .stop = generation.stop};
   if (auto ok = check_values(values); !ok) return tl::unexpected(ok.error());
   auto pair = load_pair(models);
   if (!pair) return tl::unexpected(pair.error());
   warn_of_the_pair((*pair)->info());
-  if (generation.policy == "relay" || generation.policy == "all-candidates") warn_of_foreign_profile(*profile, (*pair)->info());
-  const std::uint64_t seed = generation.seed >= 0 ? static_cast<std::uint64_t>(generation.seed) : std::random_device{}();
+  if (generation.policy == "relay" || generation.policy == "all-candidates")
+    warn_of_foreign_profile(*profile, (*pair)->info());
+  const std::uint64_t seed =
+      generation.seed >= 0 ? static_cast<std::uint64_t>(generation.seed) : std::random_device{}();
   return Session{std::move(*pair), std::move(*profile), std::move(*prepared), seed};
 }
 
-Result<Request> make_request(const Session& session, const GenerationFlags& flags, std::span<const ChatMessage> messages) {
+Result<Request> make_request(const Session& session, const GenerationFlags& flags,
+                             std::span<const ChatMessage> messages) {
   auto prompt = session.pair->render(messages, !flags.no_thinking);
   if (!prompt) return tl::unexpected(prompt.error());
   Request request;
@@ -113,7 +125,8 @@ Result<Request> make_request(const Session& session, const GenerationFlags& flag
   request.prompt_state = prompt->state;
   request.policy = session.prepared.policy;
   // The evidence for the small model's answers is about answers that follow the large model's thinking.
-  if (flags.answer_by == "auto" && prompt->state == PromptState::answering) request.policy.answer_by = request.policy.thinker;
+  if (flags.answer_by == "auto" && prompt->state == PromptState::answering)
+    request.policy.answer_by = request.policy.thinker;
   request.cues = session.prepared.cues;
   request.sampling = flags.sampling;
   request.seed = session.seed;

@@ -23,7 +23,8 @@ struct Session {
 [[nodiscard]] Result<std::unique_ptr<Pair>> load_pair(const ModelFlags& models);
 
 /// Renders the messages into a request of the session's policy. Errors: bad_input, too_long.
-[[nodiscard]] Result<Request> make_request(const Session& session, const GenerationFlags& flags, std::span<const ChatMessage> messages);
+[[nodiscard]] Result<Request> make_request(const Session& session, const GenerationFlags& flags,
+                                           std::span<const ChatMessage> messages);
 
 /// "relaygen: message" and the hint on standard error.
 void print_error(const Error& error);

@@ -1,4 +1,3 @@
-#include "cli/output.h"
 #include "cli/terminal.h"
 
 #include <fmt/core.h>
@@ -8,6 +7,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+
+#include "cli/output.h"
 
 namespace relaygen::cli {
 namespace {
@@ -57,7 +58,8 @@ void ProgressBar::show(std::string_view what, float fraction) {
   last_percent_ = percent;
   constexpr int kWidth = 30;
   const int filled = percent * kWidth / 100;
-  note("\r{} [{}{}] {:3}%", what, std::string(static_cast<std::size_t>(filled), '='), std::string(static_cast<std::size_t>(kWidth - filled), ' '), percent);
+  note("\r{} [{}{}] {:3}%", what, std::string(static_cast<std::size_t>(filled), '='),
+       std::string(static_cast<std::size_t>(kWidth - filled), ' '), percent);
   std::fflush(stderr);
   shown_ = true;
 }

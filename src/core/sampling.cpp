@@ -72,7 +72,9 @@ void Sampler::penalize(std::span<const TokenId> history) {
 
 // Leaves in candidates_ what the filters keep, most likely first.
 void Sampler::filter(std::span<const float> logits) {
-  const auto better = [](const Candidate& a, const Candidate& b) { return more_likely(a.logit, a.token, b.logit, b.token); };
+  const auto better = [](const Candidate& a, const Candidate& b) {
+    return more_likely(a.logit, a.token, b.logit, b.token);
+  };
   candidates_.clear();
   const auto n = logits.size();
   const auto k = options_.top_k <= 0 ? n : std::min(n, static_cast<std::size_t>(options_.top_k));
@@ -86,7 +88,8 @@ void Sampler::filter(std::span<const float> logits) {
       if (candidates_.size() == k && end - begin == kBlock && !any_above(&logits[begin], worst)) continue;
       for (std::size_t i = begin; i < end; ++i) {
         const bool full = candidates_.size() == k;
-        if (full ? !(logits[i] > worst) : !(logits[i] >= worst)) continue;  // NaN fails; on a tie the lower id came first
+        if (full ? !(logits[i] > worst) : !(logits[i] >= worst))
+          continue;  // NaN fails; on a tie the lower id came first
         if (full) {
           std::pop_heap(candidates_.begin(), candidates_.end(), better);
           candidates_.pop_back();

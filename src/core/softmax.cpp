@@ -25,7 +25,8 @@ inline float exp_lane(float x) {
   const float n = shifted - kRound;
   const float r = (clamped - n * kLn2High) - n * kLn2Low;
   const float p =
-      1.0F + r * (1.0F + r * (0.5F + r * (1.6666667e-1F + r * (4.1666668e-2F + r * (8.3333333e-3F + r * 1.3888889e-3F)))));
+      1.0F +
+      r * (1.0F + r * (0.5F + r * (1.6666667e-1F + r * (4.1666668e-2F + r * (8.3333333e-3F + r * 1.3888889e-3F)))));
   const auto exponent = static_cast<std::uint32_t>(std::bit_cast<std::int32_t>(shifted)) << 23;
   const auto bits = std::bit_cast<std::uint32_t>(p) + exponent;
   return x < -87.0F ? 0.0F : std::bit_cast<float>(bits);

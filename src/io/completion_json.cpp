@@ -40,13 +40,21 @@ OrderedJson token_to_json(const TokenEvent& token) {
 
 OrderedJson usage_to_json(const Usage& usage) {
   const std::uint64_t generated = usage.large + usage.small + usage.forced;
-  OrderedJson json{{"prompt_tokens", usage.prompt},     {"completion_tokens", generated},   {"large_tokens", usage.large},
-                   {"small_tokens", usage.small},       {"forced_tokens", usage.forced},    {"thinking_tokens", usage.thinking},
-                   {"answer_tokens", usage.answer},     {"dropped_tokens", usage.dropped},  {"handoffs", usage.handoffs},
+  OrderedJson json{{"prompt_tokens", usage.prompt},
+                   {"completion_tokens", generated},
+                   {"large_tokens", usage.large},
+                   {"small_tokens", usage.small},
+                   {"forced_tokens", usage.forced},
+                   {"thinking_tokens", usage.thinking},
+                   {"answer_tokens", usage.answer},
+                   {"dropped_tokens", usage.dropped},
+                   {"handoffs", usage.handoffs},
                    {"sentence_starts", usage.sentence_starts},
-                   {"small_share", share(usage.small, generated)}, {"utilisation", share(usage.large, generated)}};
+                   {"small_share", share(usage.small, generated)},
+                   {"utilisation", share(usage.large, generated)}};
   json["judged_tokens"] = usage.judged;
-  json["judged_mean_logprob"] = usage.judged == 0 ? OrderedJson(nullptr) : OrderedJson(usage.judged_logprob / static_cast<double>(usage.judged));
+  json["judged_mean_logprob"] =
+      usage.judged == 0 ? OrderedJson(nullptr) : OrderedJson(usage.judged_logprob / static_cast<double>(usage.judged));
   return json;
 }
 
@@ -63,7 +71,10 @@ OrderedJson timing_to_json(const Timing& timing) {
 }
 
 OrderedJson completion_to_json(const Completion& completion, const CueSet& cues) {
-  OrderedJson json{{"text", completion.text}, {"thinking", completion.thinking}, {"answer", completion.answer}, {"finish", name(completion.finish)}};
+  OrderedJson json{{"text", completion.text},
+                   {"thinking", completion.thinking},
+                   {"answer", completion.answer},
+                   {"finish", name(completion.finish)}};
   json["segments"] = OrderedJson::array();
   for (const Segment& segment : completion.segments) {
     json["segments"].push_back({{"author", name(segment.author)},
@@ -83,7 +94,8 @@ OrderedJson completion_to_json(const Completion& completion, const CueSet& cues)
 OrderedJson event_to_json(const Event& event, const CueSet& cues) {
   if (const auto* token = std::get_if<TokenEvent>(&event)) return token_to_json(*token);
   if (const auto* segment = std::get_if<SegmentEvent>(&event)) {
-    return {{"type", "segment"}, {"index", segment->index}, {"from", name(segment->from)}, {"to", name(segment->to)}, {"why", name(segment->why)}, {"cue", cue_name(segment->cue, cues)}};
+    return {{"type", "segment"},       {"index", segment->index},   {"from", name(segment->from)},
+            {"to", name(segment->to)}, {"why", name(segment->why)}, {"cue", cue_name(segment->cue, cues)}};
   }
   const auto& judged = std::get<JudgedEvent>(event);
   OrderedJson json{{"type", "judged"}, {"first_index", judged.first_index}, {"large_logprobs", OrderedJson::array()}};
@@ -91,6 +103,8 @@ OrderedJson event_to_json(const Event& event, const CueSet& cues) {
   return json;
 }
 
-std::string to_line(const OrderedJson& json) { return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace); }
+std::string to_line(const OrderedJson& json) {
+  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+}
 
 }  // namespace relaygen

@@ -45,7 +45,9 @@ Result<std::string> read_file(const std::filesystem::path& file) {
                                                          [](std::FILE* f) { return f == stdin ? 0 : std::fclose(f); });
   const auto failed = [&] {
     if (errno == EINTR) return fail(ErrorKind::cancelled, "reading was interrupted");
-    return fail(ErrorKind::bad_input, fmt::format("{}: {}", standard_input ? "standard input" : file.string(), std::strerror(errno)), "check the path and its permissions");
+    return fail(ErrorKind::bad_input,
+                fmt::format("{}: {}", standard_input ? "standard input" : file.string(), std::strerror(errno)),
+                "check the path and its permissions");
   };
   if (!handle) return failed();
   std::string content;
@@ -60,7 +62,8 @@ Status check_utf8(std::string_view text, std::string_view what) {
   for (std::size_t i = 0; i < text.size();) {
     const unicode::Decoded next = unicode::decode(text.substr(i));
     if (next.character == unicode::kInvalid) {
-      return fail(ErrorKind::bad_input, fmt::format("{} is not UTF-8: byte {} is 0x{:02x}", what, i + 1, static_cast<unsigned char>(text[i])),
+      return fail(ErrorKind::bad_input,
+                  fmt::format("{} is not UTF-8: byte {} is 0x{:02x}", what, i + 1, static_cast<unsigned char>(text[i])),
                   "convert it, for example with iconv -t UTF-8");
     }
     i += next.size;
@@ -87,11 +90,13 @@ Result<std::vector<NamedText>> parse_texts(std::string_view content, std::string
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     const Json object = Json::parse(line, nullptr, false);
     if (object.is_discarded() || !object.is_object()) {
-      return fail(ErrorKind::bad_input, fmt::format("{}, line {}: no valid JSON object", source, number), "give one JSON object a line, or plain text that does not begin with '{'");
+      return fail(ErrorKind::bad_input, fmt::format("{}, line {}: no valid JSON object", source, number),
+                  "give one JSON object a line, or plain text that does not begin with '{'");
     }
     auto text = text_field(object);
     if (!text) {
-      return fail(ErrorKind::bad_input, fmt::format("{}, line {}: no text field", source, number), "give each object a \"text\" with the reasoning");
+      return fail(ErrorKind::bad_input, fmt::format("{}, line {}: no text field", source, number),
+                  "give each object a \"text\" with the reasoning");
     }
     texts.push_back({id_field(object, number), std::move(*text)});
   }

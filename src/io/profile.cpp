@@ -39,7 +39,8 @@ class Reader {
   Status count(const char* key, std::optional<std::uint32_t>& value, std::uint32_t least) const {
     if (!has(key)) return std::monostate{};
     const Json& number = object_[key];
-    if (!number.is_number_integer() || number.get<double>() < least || number.get<double>() > std::numeric_limits<std::int32_t>::max()) {
+    if (!number.is_number_integer() || number.get<double>() < least ||
+        number.get<double>() > std::numeric_limits<std::int32_t>::max()) {
       return wrong(key, fmt::format("a whole number of at least {}", least));
     }
     value = number.get<std::uint32_t>();
@@ -47,7 +48,8 @@ class Reader {
   }
 
   [[nodiscard]] tl::unexpected<Error> wrong(const char* key, const std::string& expected) const {
-    return fail(ErrorKind::bad_profile, fmt::format("{}: \"{}\" has to be {}", where_, key, expected), "see docs/profile.md for the format");
+    return fail(ErrorKind::bad_profile, fmt::format("{}: \"{}\" has to be {}", where_, key, expected),
+                "see docs/profile.md for the format");
   }
 
  private:
@@ -56,7 +58,8 @@ class Reader {
 };
 
 tl::unexpected<Error> malformed(std::string_view source, std::string what) {
-  return fail(ErrorKind::bad_profile, fmt::format("the profile {}: {}", source, what), "see docs/profile.md for the format");
+  return fail(ErrorKind::bad_profile, fmt::format("the profile {}: {}", source, what),
+              "see docs/profile.md for the format");
 }
 
 Status read_model(const Json& json, const char* which, std::string_view source, ProfileModel& model) {
@@ -77,7 +80,10 @@ Status read_cues(const Json& json, std::string_view source, std::vector<Cue>& cu
       cue.text = entry.get<std::string>();
     } else if (entry.is_object() && entry.contains("text") && entry["text"].is_string()) {
       cue.text = entry["text"].get<std::string>();
-      if (auto ok = Reader(entry, fmt::format("the profile {}, cue \"{}\"", source, cue.text)).flag("selected", cue.selected); !ok) return ok;
+      if (auto ok =
+              Reader(entry, fmt::format("the profile {}, cue \"{}\"", source, cue.text)).flag("selected", cue.selected);
+          !ok)
+        return ok;
     } else {
       return malformed(source, fmt::format("cue {} has to be a string or an object with a \"text\"", cues.size() + 1));
     }
@@ -125,10 +131,14 @@ Status read_all(const Json& json, std::string_view source, Profile& profile) {
 Result<Profile> parse_profile(std::string_view text, std::string_view source) {
   try {
     const Json json = Json::parse(text);
-    if (!json.is_object() || !json.contains("relaygen_profile")) return malformed(source, "it has no \"relaygen_profile\" version, so it is no profile");
-    if (!json["relaygen_profile"].is_number_integer()) return malformed(source, "\"relaygen_profile\" has to be a whole number");
+    if (!json.is_object() || !json.contains("relaygen_profile"))
+      return malformed(source, "it has no \"relaygen_profile\" version, so it is no profile");
+    if (!json["relaygen_profile"].is_number_integer())
+      return malformed(source, "\"relaygen_profile\" has to be a whole number");
     if (json["relaygen_profile"] != kVersion) {
-      return fail(ErrorKind::bad_profile, fmt::format("the profile {} has version {}, this program reads version {}", source, json["relaygen_profile"].dump(), kVersion),
+      return fail(ErrorKind::bad_profile,
+                  fmt::format("the profile {} has version {}, this program reads version {}", source,
+                              json["relaygen_profile"].dump(), kVersion),
                   "use a newer relaygen, or make the profile again");
     }
     Profile profile;
@@ -145,7 +155,8 @@ Result<Profile> parse_profile(std::string_view text, std::string_view source) {
 
 Result<Profile> read_profile(const std::filesystem::path& file) {
   auto text = read_file(file);
-  if (!text) return fail(ErrorKind::bad_profile, "the profile cannot be read: " + text.error().message, text.error().hint);
+  if (!text)
+    return fail(ErrorKind::bad_profile, "the profile cannot be read: " + text.error().message, text.error().hint);
   return parse_profile(*text, file.string());
 }
 
@@ -154,7 +165,9 @@ std::string write_profile(const Profile& profile) {
   json["relaygen_profile"] = kVersion;
   json["name"] = profile.name;
   json["provenance"] = profile.provenance;
-  const auto model = [](const ProfileModel& one) { return nlohmann::ordered_json{{"name", one.name}, {"vocabulary", one.vocabulary}}; };
+  const auto model = [](const ProfileModel& one) {
+    return nlohmann::ordered_json{{"name", one.name}, {"vocabulary", one.vocabulary}};
+  };
   json["pair"] = {{"large", model(profile.large)}, {"small", model(profile.small)}};
   json["rules"] = profile.rules == Rules::exact ? "exact" : "published";
   if (profile.min_large_tokens) json["min_large_tokens"] = *profile.min_large_tokens;

@@ -23,16 +23,18 @@ Result<BudgetPlan> plan_budgets(const Engine& engine, const Request& request) {
   const std::int64_t window = engine.limits().window;
   const std::int64_t room = window - static_cast<std::int64_t>(request.prompt.size());
   if (room < 1) {
-    return fail(ErrorKind::too_long,
-                fmt::format("the prompt has {} tokens and the window of the pair holds {}", request.prompt.size(), window),
-                "shorten the prompt or give a larger -c");
+    return fail(
+        ErrorKind::too_long,
+        fmt::format("the prompt has {} tokens and the window of the pair holds {}", request.prompt.size(), window),
+        "shorten the prompt or give a larger -c");
   }
 
   BudgetPlan plan;
   std::int64_t total = room;
   if (request.budgets.total >= 0) total = std::min<std::int64_t>(total, request.budgets.total);
   plan.total = static_cast<std::uint64_t>(total);
-  plan.answer = static_cast<std::uint64_t>(request.budgets.answer >= 0 ? std::min<std::int64_t>(request.budgets.answer, total) : total);
+  plan.answer = static_cast<std::uint64_t>(
+      request.budgets.answer >= 0 ? std::min<std::int64_t>(request.budgets.answer, total) : total);
   plan.thinking = plan.total;
   if (request.tags.ends.empty()) plan.total = std::min(plan.total, plan.answer);  // its whole text is the answer
   if (request.tags.ends.empty() || request.prompt_state == PromptState::answering) return plan;
@@ -55,8 +57,10 @@ Result<BudgetPlan> plan_budgets(const Engine& engine, const Request& request) {
       request.budgets.answer >= 0 ? request.budgets.answer : std::min<std::int64_t>(total / 4, kDefaultAnswerReserve);
   std::int64_t thinking = total - reserve - forced;
   if (thinking <= 0 && !thinks_not && request.budgets.answer >= 0) {
-    return fail(ErrorKind::usage, fmt::format("an answer budget of {} tokens leaves no room for thinking: there are {} in all", reserve, total),
-                "give a smaller answer budget, or a thinking budget of 0");
+    return fail(
+        ErrorKind::usage,
+        fmt::format("an answer budget of {} tokens leaves no room for thinking: there are {} in all", reserve, total),
+        "give a smaller answer budget, or a thinking budget of 0");
   }
   thinking = std::max<std::int64_t>(0, thinking);
   if (request.budgets.thinking >= 0) thinking = std::min<std::int64_t>(thinking, request.budgets.thinking);

@@ -25,7 +25,8 @@ void split_phases(const Loop& loop, Completion& result) {
   const auto begin = std::min(phase.thinking_begin(), size);
   const auto end = std::clamp(phase.thinking_end().value_or(size), begin, size);
   result.thinking = trimmed(text.substr(begin, end - begin));
-  if (const auto answer = phase.answer_begin(); answer && *answer <= size) result.answer = trimmed(text.substr(*answer));
+  if (const auto answer = phase.answer_begin(); answer && *answer <= size)
+    result.answer = trimmed(text.substr(*answer));
 }
 
 void count(const TokenRecord& record, Usage& usage) {
@@ -56,7 +57,12 @@ Completion assemble_completion(const Loop& loop) {
     const TokenRecord& record = loop.log()[i];
     count(record, usage);
     if (result.segments.empty() || result.segments.back().author != record.author) {
-      Segment segment{.first_token = i, .begin = result.text.size(), .author = record.author, .phase = record.phase, .cue = {}, .why = {}};
+      Segment segment{.first_token = i,
+                      .begin = result.text.size(),
+                      .author = record.author,
+                      .phase = record.phase,
+                      .cue = {},
+                      .why = {}};
       while (change != switches.end() && change->token < i) ++change;
       if (!result.segments.empty() && change != switches.end() && change->token == i) {
         segment.why = change->why;

@@ -52,7 +52,9 @@ class Generation::Impl {
   }
 
   // The texts of this error fit into std::string itself: reporting that memory ran out must not need memory.
-  static tl::unexpected<Error> out_of_memory() { return fail(ErrorKind::out_of_memory, "out of memory", "free memory"); }
+  static tl::unexpected<Error> out_of_memory() {
+    return fail(ErrorKind::out_of_memory, "out of memory", "free memory");
+  }
 
   Result<bool> step(Engine& engine, const RunOptions& options) {
     try {
@@ -205,7 +207,8 @@ class Generation::Impl {
       const std::uint64_t end = emitted_bytes_ + piece.size();
       if (end > loop_.visible_bytes() && !finished) return;
       if (finished && emitted_bytes_ >= loop_.visible_bytes() && !piece.empty()) return;
-      const std::string_view visible = piece.substr(0, std::min<std::uint64_t>(piece.size(), loop_.visible_bytes() - emitted_bytes_));
+      const std::string_view visible =
+          piece.substr(0, std::min<std::uint64_t>(piece.size(), loop_.visible_bytes() - emitted_bytes_));
       const std::uint64_t index = emitted_++;
       emitted_bytes_ = end;
       if (!options.events) continue;
@@ -216,7 +219,8 @@ class Generation::Impl {
         const Author from = loop_.log()[index - 1].author;
         if (from != Author::prompt) options.events(SegmentEvent{index, from, change.to, change.why, change.cue});
       }
-      options.events(TokenEvent{index, record.id, visible, record.author, record.phase, record.margin, record.logprob, true});
+      options.events(
+          TokenEvent{index, record.id, visible, record.author, record.phase, record.margin, record.logprob, true});
     }
   }
 
@@ -231,7 +235,7 @@ class Generation::Impl {
   Loop loop_;
   std::array<std::size_t, 2> seen_{};  // watermarks
   std::vector<float> judged_;
-  std::uint64_t emitted_ = 0;          // log index of the next token to tell of
+  std::uint64_t emitted_ = 0;  // log index of the next token to tell of
   std::uint64_t emitted_bytes_ = 0;
   std::size_t next_switch_ = 0;
   Timing timing_;
@@ -243,7 +247,9 @@ Result<Generation> Generation::create(const Engine& engine, Request request) {
     if (request.prompt.empty()) return fail(ErrorKind::bad_input, "the prompt is empty", "give some text");
     for (const TokenId id : request.prompt) {
       if (id < 0 || id >= engine.vocabulary().size()) {
-        return fail(ErrorKind::bad_input, fmt::format("the prompt holds the token id {}, the vocabulary ends at {}", id, engine.vocabulary().size() - 1),
+        return fail(ErrorKind::bad_input,
+                    fmt::format("the prompt holds the token id {}, the vocabulary ends at {}", id,
+                                engine.vocabulary().size() - 1),
                     "tokenize it with this pair's vocabulary");
       }
     }
@@ -261,7 +267,9 @@ Generation::Generation(Generation&&) noexcept = default;
 Generation& Generation::operator=(Generation&&) noexcept = default;
 Generation::~Generation() = default;
 
-void Generation::reuse_cache(const Generation& previous, Engine& engine) { impl_->reuse_cache(*previous.impl_, engine); }
+void Generation::reuse_cache(const Generation& previous, Engine& engine) {
+  impl_->reuse_cache(*previous.impl_, engine);
+}
 
 Result<bool> Generation::step(Engine& engine, const RunOptions& options) { return impl_->step(engine, options); }
 

@@ -20,7 +20,8 @@ Loop::Loop(const Vocabulary& vocabulary, Request request, BudgetPlan budget)
   for (const TokenId id : request_.prompt) log_.append(TokenRecord{.id = id});
   committed_ = log_.size();
   // Without a begin tag the thinking is under way from the first token.
-  if (request_.prompt_state == PromptState::before_thinking && request_.tags.begin.empty()) request_.prompt_state = PromptState::thinking;
+  if (request_.prompt_state == PromptState::before_thinking && request_.tags.begin.empty())
+    request_.prompt_state = PromptState::thinking;
   state_.phase = PhaseTracker(request_.prompt_state);
   state_.sentences = SentenceEnds(request_.cues.rules());
   state_.leader = state_.phase.phase() == Phase::answer ? request_.policy.answer_by : request_.policy.thinker;
@@ -101,14 +102,17 @@ void Loop::accept_in_small_segment(LoopState next, const TokenRecord& record) {
     if (const auto cut = cut_at_byte(*end)) return take_back(*cut, &record, SwitchReason::sentence_end);
   }
 
-  if (handoff.confirmed && !switches_.empty() && switches_.back().token == handoff.token) switches_.back().cue = handoff.cue;
+  if (handoff.confirmed && !switches_.empty() && switches_.back().token == handoff.token)
+    switches_.back().cue = handoff.cue;
   if (!over) {
     append_provisional(std::move(next), record);
     const auto waiting = state_.sentences.waiting();
     if (state_.handoff->confirmed) commit_before(waiting.value_or(kNever));
     return;
   }
-  const SwitchReason why = thinking_ended ? SwitchReason::phase : end != ends_.end() ? SwitchReason::sentence_end : SwitchReason::cap;
+  const SwitchReason why = thinking_ended       ? SwitchReason::phase
+                           : end != ends_.end() ? SwitchReason::sentence_end
+                                                : SwitchReason::cap;
   next.handoff.reset();
   next.leader = thinking_ended ? request_.policy.answer_by : Model::large;
   begin_large_segment(next, log_.size() + 1);
@@ -145,13 +149,21 @@ void Loop::open_cue_handoff(LoopState& next) const {
     if (match.end <= next.large_segment_byte || large_tokens_until(next, match.end) < needed) continue;
     // A cue may become certain late. Where its sentence is over meanwhile there is nothing left to hand over.
     if (next.sentence_end > match.end || next.sentences.waiting().value_or(0) > match.end) continue;
-    next.handoff = Handoff{.token = log_.size() + 1, .byte = next.bytes, .cue_end = match.end, .why = SwitchReason::cue,
-                           .cue = match.cue, .confirmed = true};
+    next.handoff = Handoff{.token = log_.size() + 1,
+                           .byte = next.bytes,
+                           .cue_end = match.end,
+                           .why = SwitchReason::cue,
+                           .cue = match.cue,
+                           .confirmed = true};
     return;
   }
   if (next.cues.may_fire_here(request_.cues) && large_tokens_until(next, next.bytes) >= needed) {
-    next.handoff = Handoff{.token = log_.size() + 1, .byte = next.bytes, .cue_end = next.bytes, .why = SwitchReason::cue,
-                           .cue = std::nullopt, .confirmed = false};
+    next.handoff = Handoff{.token = log_.size() + 1,
+                           .byte = next.bytes,
+                           .cue_end = next.bytes,
+                           .why = SwitchReason::cue,
+                           .cue = std::nullopt,
+                           .confirmed = false};
   }
 }
 
@@ -161,8 +173,12 @@ void Loop::open_random_handoff(LoopState& next) const {
   if (!certain && !waiting) return;
   if (large_tokens_until(next, next.bytes) < request_.policy.min_large_tokens) return;
   if (policy_noise_.uniform(log_.size() + 1, 0) >= request_.policy.random_rate) return;
-  next.handoff = Handoff{.token = log_.size() + 1, .byte = next.bytes, .cue_end = next.bytes, .why = SwitchReason::random,
-                         .cue = std::nullopt, .confirmed = !waiting};
+  next.handoff = Handoff{.token = log_.size() + 1,
+                         .byte = next.bytes,
+                         .cue_end = next.bytes,
+                         .why = SwitchReason::random,
+                         .cue = std::nullopt,
+                         .confirmed = !waiting};
 }
 
 // ---------------------------------------------------------------- taking back
@@ -366,7 +382,8 @@ void Loop::settle() {
   if (settled_) return;
   if (finish_ == FinishReason::none) {
     const auto generated = [&] { return log_.size() - request_.prompt.size(); };
-    if (generated() >= budget_.total || (can_force() && state_.thinking_tokens >= budget_.thinking)) resolve_provisional();
+    if (generated() >= budget_.total || (can_force() && state_.thinking_tokens >= budget_.thinking))
+      resolve_provisional();
     find_stop_string();
     const bool answered = state_.phase.phase() == Phase::answer && state_.answer_tokens >= budget_.answer;
     if (finish_ == FinishReason::none && (generated() >= budget_.total || answered)) finish_ = FinishReason::length;

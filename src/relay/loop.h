@@ -54,7 +54,9 @@ class Loop {
   [[nodiscard]] const TokenLog& log() const noexcept { return log_; }
   [[nodiscard]] const LoopState& state() const noexcept { return state_; }
   [[nodiscard]] Model leader() const noexcept { return state_.leader; }
-  [[nodiscard]] std::uint64_t committed() const noexcept { return committed_; }  ///< log length without provisional tokens
+  [[nodiscard]] std::uint64_t committed() const noexcept {
+    return committed_;
+  }  ///< log length without provisional tokens
   [[nodiscard]] FinishReason finish() const noexcept { return finish_; }
   [[nodiscard]] std::span<const AuthorSwitch> switches() const noexcept { return switches_; }
   [[nodiscard]] std::uint64_t dropped() const noexcept { return dropped_; }
@@ -117,8 +119,8 @@ class Loop {
   std::vector<LoopState> snapshots_;  // state before each provisional token: snapshots_[i] belongs to committed_ + i
   std::vector<AuthorSwitch> switches_;
   std::vector<DroppedToken> just_dropped_;
-  std::vector<CueMatch> fired_;       // scratch
-  std::vector<std::uint64_t> ends_;   // scratch
+  std::vector<CueMatch> fired_;      // scratch
+  std::vector<std::uint64_t> ends_;  // scratch
   std::uint64_t committed_ = 0;
   std::uint64_t dropped_ = 0;
   std::uint64_t visible_bytes_ = 0;

@@ -9,7 +9,8 @@
 namespace relaygen {
 namespace {
 
-constexpr std::array<std::string_view, 6> kNames{"large-only", "small-only", "relay", "random", "all-candidates", "answer-only"};
+constexpr std::array<std::string_view, 6> kNames{"large-only", "small-only",     "relay",
+                                                 "random",     "all-candidates", "answer-only"};
 
 Model resolve(AnswerBy by, const Profile& profile) {
   if (by == AnswerBy::automatic) return profile.small_may_answer ? Model::small : Model::large;
@@ -22,8 +23,10 @@ std::span<const std::string_view> policy_names() { return kNames; }
 
 Result<PreparedPolicy> prepare_policy(const PolicyChoice& choice, const Profile& profile) try {
   Policy policy;
-  policy.min_large_tokens = choice.min_large_tokens.value_or(profile.min_large_tokens.value_or(policy.min_large_tokens));
-  policy.max_small_tokens = choice.max_small_tokens.value_or(profile.max_small_tokens.value_or(policy.max_small_tokens));
+  policy.min_large_tokens =
+      choice.min_large_tokens.value_or(profile.min_large_tokens.value_or(policy.min_large_tokens));
+  policy.max_small_tokens =
+      choice.max_small_tokens.value_or(profile.max_small_tokens.value_or(policy.max_small_tokens));
   policy.answer_by = resolve(choice.answer_by, profile);
   policy.handoffs = HandoffRule::never;
   std::vector<Cue> cues;
@@ -46,7 +49,8 @@ Result<PreparedPolicy> prepare_policy(const PolicyChoice& choice, const Profile&
     policy.thinker = Model::small;
     policy.answer_by = Model::small;
   } else {
-    return fail(ErrorKind::usage, fmt::format("there is no policy '{}'", choice.name), fmt::format("choose one of {}", fmt::join(kNames, ", ")));
+    return fail(ErrorKind::usage, fmt::format("there is no policy '{}'", choice.name),
+                fmt::format("choose one of {}", fmt::join(kNames, ", ")));
   }
 
   auto set = CueSet::build(cues, profile.rules);

@@ -1,13 +1,13 @@
 // The program as a user meets it: arguments in, text, messages and exit codes out.
 #include <gtest/gtest.h>
 
-#include "support/process.h"
-
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <sstream>
+
+#include "support/process.h"
 
 namespace relaygen::testing {
 namespace {
@@ -16,13 +16,17 @@ using Json = nlohmann::json;
 const std::string kSource = RELAYGEN_SOURCE_DIR;
 const std::string kProblem = "'What is 12 + 30?'";
 
-ProcessResult relaygen(const std::string& arguments, const std::string& before = "") { return run_shell(before + RELAYGEN_BINARY + " " + arguments); }
+ProcessResult relaygen(const std::string& arguments, const std::string& before = "") {
+  return run_shell(before + RELAYGEN_BINARY + " " + arguments);
+}
 
 class TemporaryFile {
  public:
   explicit TemporaryFile(std::string_view content, const std::string& suffix = "") {
     static int count = 0;
-    path_ = (std::filesystem::temp_directory_path() / ("relaygen-test-" + std::to_string(::getpid()) + "-" + std::to_string(count++) + suffix)).string();
+    path_ = (std::filesystem::temp_directory_path() /
+             ("relaygen-test-" + std::to_string(::getpid()) + "-" + std::to_string(count++) + suffix))
+                .string();
     std::ofstream(path_, std::ios::binary) << content;
   }
   ~TemporaryFile() { std::filesystem::remove(path_); }
@@ -73,11 +77,15 @@ TEST(CommandLine, JsonTellsTextSegmentsAndUsage) {
   EXPECT_EQ(end, text.size());
   EXPECT_EQ(json["usage"]["small_tokens"], small);
   EXPECT_GT(small, 0u);
-  EXPECT_EQ(json["usage"]["thinking_tokens"].get<int>() + json["usage"]["answer_tokens"].get<int>(), json["usage"]["completion_tokens"].get<int>());
+  EXPECT_EQ(json["usage"]["thinking_tokens"].get<int>() + json["usage"]["answer_tokens"].get<int>(),
+            json["usage"]["completion_tokens"].get<int>());
 }
 
 TEST(CommandLine, TheSameSeedGivesTheSameText) {
-  const auto text = [](const std::string& flags) { return Json::parse(relaygen("run --json --temp 1.5 --top-k 0 --top-p 1 " + flags + " " + kProblem).output)["text"].get<std::string>(); };
+  const auto text = [](const std::string& flags) {
+    return Json::parse(relaygen("run --json --temp 1.5 --top-k 0 --top-p 1 " + flags + " " + kProblem).output)["text"]
+        .get<std::string>();
+  };
   EXPECT_EQ(text("--seed 7"), text("-s 7"));
   EXPECT_NE(text("--seed 7"), text("--seed 8"));
 }
@@ -95,8 +103,10 @@ TEST(CommandLine, ColoursFollowTheFlagAndNoColor) {
   EXPECT_EQ(relaygen("run --temp 0 -q " + kProblem).output.find('\x1b'), std::string::npos);  // no terminal
   EXPECT_NE(relaygen("run --temp 0 -q --color always " + kProblem).output.find("\x1b[38;5;215m"), std::string::npos);
   EXPECT_EQ(relaygen("run --temp 0 -q --color never " + kProblem).output.find('\x1b'), std::string::npos);
-  EXPECT_EQ(run_in_terminal("NO_COLOR=1 " RELAYGEN_BINARY " run --temp 0 -q " + kProblem).output.find('\x1b'), std::string::npos);
-  EXPECT_NE(run_in_terminal(RELAYGEN_BINARY " run --temp 0 -q " + kProblem).output.find("\x1b[38;5;75m"), std::string::npos);
+  EXPECT_EQ(run_in_terminal("NO_COLOR=1 " RELAYGEN_BINARY " run --temp 0 -q " + kProblem).output.find('\x1b'),
+            std::string::npos);
+  EXPECT_NE(run_in_terminal(RELAYGEN_BINARY " run --temp 0 -q " + kProblem).output.find("\x1b[38;5;75m"),
+            std::string::npos);
 }
 
 TEST(CommandLine, TheTraceHoldsEveryEvent) {
@@ -149,8 +159,10 @@ TEST(CommandLine, EveryPolicyRuns) {
 TEST(CommandLine, LlamaCppFlagsAreUnderstood) {
   const std::string pair = "-m " + kSource + "/models/demo/relaygen-demo-large.gguf ";
   const std::string small = kSource + "/models/demo/relaygen-demo-small.gguf ";
-  const std::string rest = "-ngl 0 -ngls 0 -t 1 -tb 1 -c 256 -b 128 -ub 64 -fa on -ctk q8_0 -ctv q8_0 --temp 0 --top-k 40 --top-p 0.9 --min-p 0.05 --repeat-penalty 1.0 -n 200 --profile " +
-                           kSource + "/profiles/demo.json --json " + kProblem;
+  const std::string rest =
+      "-ngl 0 -ngls 0 -t 1 -tb 1 -c 256 -b 128 -ub 64 -fa on -ctk q8_0 -ctv q8_0 --temp 0 --top-k 40 --top-p 0.9 "
+      "--min-p 0.05 --repeat-penalty 1.0 -n 200 --profile " +
+      kSource + "/profiles/demo.json --json " + kProblem;
   for (const std::string flag : {"-ms ", "-md ", "--model-draft "}) {
     const auto result = relaygen("run " + pair + flag + small + rest);
     EXPECT_EQ(result.code, 0) << result.error;
@@ -166,11 +178,14 @@ TEST(CommandLine, CheckMeasuresBatchesAndSaysWhatCanBeGained) {
   EXPECT_GT(json["memory"]["large"]["weights"], 4'000'000u);
   EXPECT_EQ(json["thinking_tags"]["begin"], "<think>");
   const auto text = relaygen("check");
-  EXPECT_TRUE(text.output.find("will not gain") != std::string::npos || text.output.find("At most") != std::string::npos) << text.output;
+  EXPECT_TRUE(text.output.find("will not gain") != std::string::npos ||
+              text.output.find("At most") != std::string::npos)
+      << text.output;
 }
 
 TEST(CommandLine, ChatRemembersTheConversation) {
-  const auto result = relaygen("chat --temp 0 -q", "printf 'What is 12 + 30?\\n\\nWhat is 145 + 30?\\n/nonsense\\n/clear\\n/exit\\n' | ");
+  const auto result = relaygen("chat --temp 0 -q",
+                               "printf 'What is 12 + 30?\\n\\nWhat is 145 + 30?\\n/nonsense\\n/clear\\n/exit\\n' | ");
   EXPECT_EQ(result.code, 0) << result.error;
   EXPECT_NE(result.output.find("\\boxed{42}"), std::string::npos) << result.output;
   EXPECT_NE(result.output.find("\\boxed{175}"), std::string::npos) << result.output;
@@ -180,8 +195,8 @@ TEST(CommandLine, ChatRemembersTheConversation) {
 TEST(CommandLine, ASignalStopsTheTextCleanly) {
   const TemporaryFile trace("");
   // Rewarded for repeating itself the model never comes to an end; the signal comes after the first words.
-  const auto result = run_shell(RELAYGEN_BINARY " run --temp 0 --repeat-penalty 0.3 -c 60000 --json " + kProblem + " > " + trace.path() +
-                                " & sleep 1; kill -INT $!; wait $!");
+  const auto result = run_shell(RELAYGEN_BINARY " run --temp 0 --repeat-penalty 0.3 -c 60000 --json " + kProblem +
+                                " > " + trace.path() + " & sleep 1; kill -INT $!; wait $!");
   EXPECT_EQ(result.code, 130) << result.error;
   const Json json = Json::parse(read(trace.path()));
   EXPECT_EQ(json["finish"], "cancelled");
@@ -214,7 +229,9 @@ TEST(BadInput, ModelsThatCannotBeUsed) {
   const TemporaryFile truncated(std::string_view(whole).substr(0, whole.size() / 2), ".gguf");
   const TemporaryFile header(std::string_view(whole).substr(0, 100), ".gguf");
   std::string strange = whole;
-  for (std::size_t at = strange.find("qwen3"); at != std::string::npos && at < 100'000; at = strange.find("qwen3", at + 1)) strange.replace(at, 5, "qwex9");
+  for (std::size_t at = strange.find("qwen3"); at != std::string::npos && at < 100'000;
+       at = strange.find("qwen3", at + 1))
+    strange.replace(at, 5, "qwex9");
   const TemporaryFile unsupported(strange, ".gguf");
   expect_sentence(relaygen("run -m /no/such.gguf" + small), 3, "/no/such.gguf");
   expect_sentence(relaygen("run -m /tmp" + small), 3, "folder");
@@ -250,9 +267,7 @@ TEST(BadInput, FlagsThatMakeNoSense) {
   expect_sentence(relaygen("segment --profile x --cues y"), 2, "both");
 }
 
-TEST(BadInput, APairThatDoesNotFitIntoMemoryIsRefused) {
-  expect_sentence(relaygen("run -c 16000000 hi"), 7, "free");
-}
+TEST(BadInput, APairThatDoesNotFitIntoMemoryIsRefused) { expect_sentence(relaygen("run -c 16000000 hi"), 7, "free"); }
 
 // ---------------------------------------------------------------- segment
 
@@ -261,7 +276,8 @@ TEST(Segment, ShowsHandoffsInPlainTextAndJson) {
   const auto shown = relaygen("segment --min-large-tokens 0 --cues 'So,|Thus,' " + text.path());
   EXPECT_EQ(shown.code, 0) << shown.error;
   EXPECT_EQ(shown.output, "We know it. So,[[ the sum is 3.5 exactly.]] Now we stop.\n</think>[[\nThe sum is 3.5.]]\n");
-  const Json json = Json::parse(relaygen("segment --min-large-tokens 0 --json --cues 'So,|Thus,' " + text.path()).output);
+  const Json json =
+      Json::parse(relaygen("segment --min-large-tokens 0 --json --cues 'So,|Thus,' " + text.path()).output);
   EXPECT_EQ(json["handoffs"], 2);  // one at the cue, one at the answer
   EXPECT_EQ(json["segments"][1]["cue"], "So,");
   EXPECT_EQ(json["segments"][1]["author"], "small");
@@ -275,7 +291,8 @@ TEST(Segment, PublishedModeBehavesAsTheReferenceCode) {
 }
 
 TEST(Segment, ReadsJsonLinesFromStandardInput) {
-  const auto result = relaygen("segment --json --cues 'So,'", "printf '{\"id\":\"a\",\"text\":\"x\"}\\n{\"id\":\"b\",\"text\":\"y\"}\\n' | ");
+  const auto result = relaygen("segment --json --cues 'So,'",
+                               "printf '{\"id\":\"a\",\"text\":\"x\"}\\n{\"id\":\"b\",\"text\":\"y\"}\\n' | ");
   EXPECT_EQ(result.code, 0);
   EXPECT_EQ(std::count(result.output.begin(), result.output.end(), '\n'), 2);
 }

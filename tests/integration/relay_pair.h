@@ -54,18 +54,11 @@ inline double distance(std::span<const float> a, std::span<const float> b) {
   return most;
 }
 
-/// Passes everything on to an engine and keeps what was asked. Knows which tokens each cache holds.
+/// Passes everything on to an engine and keeps what was asked. Knows which tokens each cache holds; they begin empty.
 class Recorder final : public Engine {
  public:
-  enum class Start { empty, as_it_is };
-
-  /// `held`: with Start::as_it_is, the tokens that the caches hold already (each at most all of them).
-  explicit Recorder(Engine& engine, Start start = Start::empty, std::span<const TokenId> held = {}) : engine_(engine) {
-    for (const Model model : {Model::large, Model::small}) {
-      if (start == Start::empty) static_cast<void>(engine.truncate(model, 0));
-      const auto count = static_cast<std::ptrdiff_t>(engine.cached(model));
-      cache(model).assign(held.begin(), held.begin() + count);
-    }
+  explicit Recorder(Engine& engine) : engine_(engine) {
+    for (const Model model : {Model::large, Model::small}) static_cast<void>(engine.truncate(model, 0));
   }
 
   const Vocabulary& vocabulary() const noexcept override { return engine_.vocabulary(); }

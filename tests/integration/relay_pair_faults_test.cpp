@@ -207,7 +207,7 @@ TEST_F(RelayPairFaults, AStoppedTextCanBeLeftForAnother) {
       ASSERT_TRUE(generation);
       ASSERT_FALSE(generation->run(faulty));
     }
-    Recorder engine(*pair_, Recorder::Start::empty);
+    Recorder engine(*pair_);
     expect_undisturbed(run_to_the_end(request_, engine), engine.answers());
     if (HasFailure()) return;
   }

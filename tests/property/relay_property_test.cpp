@@ -54,31 +54,36 @@ FakeEngine engine_for(const Scenario& s) {
 }
 
 NaiveResult oracle(const Scenario& s) {
-  return naive_relay(s.vocabulary, s.request,
-                     [&](Model model, std::span<const TokenId> context) {
-                       std::vector<float> logits(static_cast<std::size_t>(s.vocabulary.size()));
-                       s.model(model, context, logits);
-                       return logits;
-                     },
-                     s.total);
+  return naive_relay(
+      s.vocabulary, s.request,
+      [&](Model model, std::span<const TokenId> context) {
+        std::vector<float> logits(static_cast<std::size_t>(s.vocabulary.size()));
+        s.model(model, context, logits);
+        return logits;
+      },
+      s.total);
 }
 
 std::vector<NaiveToken> tokens_of(const Generation& generation) {
   std::vector<NaiveToken> tokens;
   const auto records = generation.log().records();
-  for (std::size_t i = generation.request().prompt.size(); i < records.size(); ++i) tokens.push_back({records[i].id, records[i].author});
+  for (std::size_t i = generation.request().prompt.size(); i < records.size(); ++i)
+    tokens.push_back({records[i].id, records[i].author});
   return tokens;
 }
 
 std::string describe(const Scenario& s, const std::vector<NaiveToken>& tokens) {
   std::string text;
-  for (const NaiveToken& token : tokens) text += (token.author == Author::small ? "{" : "[") + std::string(s.vocabulary.piece(token.id)) + (token.author == Author::small ? "}" : "]");
+  for (const NaiveToken& token : tokens)
+    text += (token.author == Author::small ? "{" : "[") + std::string(s.vocabulary.piece(token.id)) +
+            (token.author == Author::small ? "}" : "]");
   return text;
 }
 
 // The oracle knows no forced tags: the part before the first one.
 std::vector<NaiveToken> unforced(std::vector<NaiveToken> tokens) {
-  const auto first = std::find_if(tokens.begin(), tokens.end(), [](const NaiveToken& token) { return token.author == Author::forced; });
+  const auto first = std::find_if(tokens.begin(), tokens.end(),
+                                  [](const NaiveToken& token) { return token.author == Author::forced; });
   tokens.erase(first, tokens.end());
   return tokens;
 }
@@ -126,7 +131,8 @@ TEST(RelayProperty, AFaultAtAnyDecodeChangesNothingInTheText) {
         std::string shown;
         RunOptions options;
         options.events = [&](const Event& event) {
-          if (const auto* token = std::get_if<TokenEvent>(&event); token != nullptr && token->committed) shown += token->bytes;
+          if (const auto* token = std::get_if<TokenEvent>(&event); token != nullptr && token->committed)
+            shown += token->bytes;
         };
         const auto first = generation->run(engine, options);
         ASSERT_FALSE(first) << "seed " << seed << " code " << code << " at " << at;
@@ -213,7 +219,8 @@ TEST(RelayProperty, ReusingTheCachesChangesNothingInTheText) {
     second->reuse_cache(*first, engine);
     ASSERT_TRUE(second->run(engine));
     ASSERT_EQ(tokens_of(*second), tokens_of(*expected)) << "seed " << seed;
-    saved += fresh.decoded_rows(Model::large) + fresh.decoded_rows(Model::small) + before - engine.decoded_rows(Model::large) - engine.decoded_rows(Model::small);
+    saved += fresh.decoded_rows(Model::large) + fresh.decoded_rows(Model::small) + before -
+             engine.decoded_rows(Model::large) - engine.decoded_rows(Model::small);
   }
   EXPECT_GT(saved, 5000u);
 }

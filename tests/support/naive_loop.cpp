@@ -11,13 +11,13 @@ namespace {
 
 // All that is certain about a text at its last token, found by reading it from the start, token by token.
 struct Reading {
-  std::vector<CueMatch> new_cues;            // became certain with the last token
+  std::vector<CueMatch> new_cues;  // became certain with the last token
   std::vector<std::uint64_t> new_ends;
   std::vector<std::uint64_t> all_ends;
   std::optional<std::uint64_t> waiting;
   CueMatcher matcher;
   bool answering = false;
-  std::vector<std::uint64_t> starts;         // of each token
+  std::vector<std::uint64_t> starts;  // of each token
   std::uint64_t size = 0;
 };
 
@@ -56,7 +56,8 @@ class Naive {
       const bool thinking = phase.phase() == Phase::thinking;
       (void)phase.feed(request_.tags, piece);
       if (!thinking) continue;
-      const bool large_takes_over = index >= 2 && result_.tokens[index - 2].author == Author::small && token.author == Author::large;
+      const bool large_takes_over =
+          index >= 2 && result_.tokens[index - 2].author == Author::small && token.author == Author::large;
       if (large_takes_over && request_.cues.rules() == Rules::published) reading.matcher.restart();
       reading.matcher.feed(request_.cues, piece, reading.new_cues);
       sentences.feed(piece, reading.new_ends);
@@ -110,18 +111,21 @@ class Naive {
       for (const CueMatch& match : reading.new_cues) {
         if (match.end <= segment_byte) continue;
         if (!long_enough(match.end)) continue;
-        if (std::any_of(reading.all_ends.begin(), reading.all_ends.end(), [&](auto end) { return end > match.end; })) continue;
+        if (std::any_of(reading.all_ends.begin(), reading.all_ends.end(), [&](auto end) { return end > match.end; }))
+          continue;
         if (reading.waiting && *reading.waiting > match.end) continue;
         return Opening{true, match.end};
       }
-      if (reading.matcher.may_fire_here(request_.cues) && long_enough(reading.size)) return Opening{false, reading.size};
+      if (reading.matcher.may_fire_here(request_.cues) && long_enough(reading.size))
+        return Opening{false, reading.size};
     }
     if (request_.policy.handoffs == HandoffRule::random && long_enough(reading.size)) {
       const bool certain = !reading.new_ends.empty() && reading.new_ends.back() > reading.starts.back();
       const bool waits = reading.waiting == reading.size;
       const Noise noise(request_.seed, NoiseStream::random_policy, request_.choice);
       const std::size_t position = request_.prompt.size() + result_.tokens.size();
-      if ((certain || waits) && noise.uniform(position, 0) < request_.policy.random_rate) return Opening{!waits, reading.size};
+      if ((certain || waits) && noise.uniform(position, 0) < request_.policy.random_rate)
+        return Opening{!waits, reading.size};
     }
     return std::nullopt;
   }
@@ -149,11 +153,13 @@ class Naive {
           certain = std::count(reading.new_ends.begin(), reading.new_ends.end(), opening.boundary) > 0;
           if (!certain && reading.waiting != opening.boundary) return refuse();
         } else {
-          certain = std::any_of(reading.new_cues.begin(), reading.new_cues.end(), [&](const CueMatch& m) { return m.end == opening.boundary; });
+          certain = std::any_of(reading.new_cues.begin(), reading.new_cues.end(),
+                                [&](const CueMatch& m) { return m.end == opening.boundary; });
           if (!certain && !reading.matcher.undecided(request_.cues, opening.boundary)) return refuse();
         }
       }
-      const auto end = std::find_if(reading.new_ends.begin(), reading.new_ends.end(), [&](auto byte) { return byte > first_byte; });
+      const auto end =
+          std::find_if(reading.new_ends.begin(), reading.new_ends.end(), [&](auto byte) { return byte > first_byte; });
       const bool full = result_.tokens.size() - first >= request_.policy.max_small_tokens;
       if (reading.answering || end != reading.new_ends.end() || full) {
         if (!certain) return refuse();
@@ -177,7 +183,8 @@ class Naive {
 
 }  // namespace
 
-NaiveResult naive_relay(const Vocabulary& vocabulary, const Request& request, const NaiveModel& model, std::size_t total) {
+NaiveResult naive_relay(const Vocabulary& vocabulary, const Request& request, const NaiveModel& model,
+                        std::size_t total) {
   return Naive(vocabulary, request, model, total).run();
 }
 

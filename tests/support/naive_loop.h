@@ -26,6 +26,7 @@ struct NaiveResult {
 };
 
 /// Supports total budgets and every policy; no forced tags, no stop strings, exact and published rules.
-[[nodiscard]] NaiveResult naive_relay(const Vocabulary& vocabulary, const Request& request, const NaiveModel& model, std::size_t total);
+[[nodiscard]] NaiveResult naive_relay(const Vocabulary& vocabulary, const Request& request, const NaiveModel& model,
+                                      std::size_t total);
 
 }  // namespace relaygen::testing

@@ -8,16 +8,20 @@ namespace relaygen::testing {
 
 FakeVocabulary tricky_vocabulary() {
   std::vector<std::string> pieces{
-      "<end>", "<user>", " the", " we", " x", " know", "now", "here", "ly", " Now", "Now", ",", "So", "So,", " So", " Thus", "Thus",
-      ".", ".", "!", "?", ". ", ".\n\n", "\n", "\n\n", " ", "3", "14", " e", ".g", " That", " means", " that", ":", ")", "\"", "$",
-      "\\boxed{", "}", "'s", "<think>", "</think>", "</", "think", ">", "\xC3", "\xA9", "\xE2\x80", "\x9D", " Again,", " ok", "..."};
+      "<end>", "<user>", " the", " we",      " x",       " know",   "now", "here",    "ly",       " Now",   "Now",
+      ",",     "So",     "So,",  " So",      " Thus",    "Thus",    ".",   ".",       "!",        "?",      ". ",
+      ".\n\n", "\n",     "\n\n", " ",        "3",        "14",      " e",  ".g",      " That",    " means", " that",
+      ":",     ")",      "\"",   "$",        "\\boxed{", "}",       "'s",  "<think>", "</think>", "</",     "think",
+      ">",     "\xC3",   "\xA9", "\xE2\x80", "\x9D",     " Again,", " ok", "..."};
   pieces[18] = " is";
   return FakeVocabulary(std::move(pieces), {0});
 }
 
 FakeModel hashed_models(const FakeVocabulary& vocabulary, std::uint64_t seed, double agreement) {
   std::vector<float> bias(static_cast<std::size_t>(vocabulary.size()), 0.0F);
-  const auto set = [&](std::string_view piece, float value) { bias[static_cast<std::size_t>(vocabulary.id(piece))] = value; };
+  const auto set = [&](std::string_view piece, float value) {
+    bias[static_cast<std::size_t>(vocabulary.id(piece))] = value;
+  };
   set("<end>", -2.0F);
   set("<user>", -9.0F);
   set("<think>", -3.0F);
@@ -40,7 +44,8 @@ FakeModel scripted_models(const FakeVocabulary& vocabulary, std::size_t prompt_t
     for (const std::string& piece : pieces) result.push_back(piece.empty() ? 0 : vocabulary.id(piece));
     return result;
   };
-  return [prompt_tokens, scripts = std::array{ids(large), ids(small)}](Model model, std::span<const TokenId> context, std::span<float> logits) {
+  return [prompt_tokens, scripts = std::array{ids(large), ids(small)}](Model model, std::span<const TokenId> context,
+                                                                       std::span<float> logits) {
     const auto& script = scripts[static_cast<std::size_t>(model)];
     const std::size_t at = context.size() - prompt_tokens;
     logits[at < script.size() ? static_cast<std::size_t>(script[at]) : 0] = 10.0F;

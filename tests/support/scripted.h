@@ -19,10 +19,11 @@ namespace relaygen::testing {
 
 /// Models that write given tokens, whatever the context says: the n-th token of the text is the n-th entry of its
 /// author's script. An empty entry, or the end of a script, ends the text.
-[[nodiscard]] FakeModel scripted_models(const FakeVocabulary& vocabulary, std::size_t prompt_tokens, std::vector<std::string> large,
-                                        std::vector<std::string> small);
+[[nodiscard]] FakeModel scripted_models(const FakeVocabulary& vocabulary, std::size_t prompt_tokens,
+                                        std::vector<std::string> large, std::vector<std::string> small);
 
-[[nodiscard]] CueSet cue_set(const std::vector<std::string>& selected, const std::vector<std::string>& known = {}, Rules rules = Rules::exact);
+[[nodiscard]] CueSet cue_set(const std::vector<std::string>& selected, const std::vector<std::string>& known = {},
+                             Rules rules = Rules::exact);
 
 /// A relay request over tricky_vocabulary() with greedy sampling and no minimum large segment.
 [[nodiscard]] Request tricky_request(const FakeVocabulary& vocabulary);

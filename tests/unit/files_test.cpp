@@ -17,7 +17,11 @@ TEST(Texts, PlainTextIsOneText) {
 }
 
 TEST(Texts, LinesOfJsonAreOneTextEach) {
-  const auto texts = parse_texts("{\"id\": \"x\", \"text\": \"a\"}\n\n{\"problem_id\": 3, \"completion\": \"b\"}\r\n{\"response\": \"c\"}", "a.jsonl").value();
+  const auto texts =
+      parse_texts(
+          "{\"id\": \"x\", \"text\": \"a\"}\n\n{\"problem_id\": 3, \"completion\": \"b\"}\r\n{\"response\": \"c\"}",
+          "a.jsonl")
+          .value();
   ASSERT_EQ(texts.size(), 3u);
   EXPECT_EQ(texts[0].id, "x");
   EXPECT_EQ(texts[1].id, "3");
@@ -49,7 +53,13 @@ TEST(LineWriter, AFullDiskIsRememberedAndDoesNotStopTheCaller) {
 }
 
 TEST(Json, BytesThatAreNoTextStillGiveValidJson) {
-  TokenEvent token{.index = 1, .id = 2, .bytes = "\xC3", .author = Author::small, .phase = Phase::thinking, .margin = 0.5F, .logprob = TokenRecord::kUnknown};
+  TokenEvent token{.index = 1,
+                   .id = 2,
+                   .bytes = "\xC3",
+                   .author = Author::small,
+                   .phase = Phase::thinking,
+                   .margin = 0.5F,
+                   .logprob = TokenRecord::kUnknown};
   const auto json = nlohmann::json::parse(to_line(event_to_json(token, {CueSet::build({}).value()})));
   EXPECT_EQ(json["bytes"], "c3");
   EXPECT_EQ(json["text"], "\xEF\xBF\xBD");

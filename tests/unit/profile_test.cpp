@@ -33,8 +33,16 @@ TEST(Profile, ThePublishedSetsAreComplete) {
 }
 
 TEST(Profile, WritingAndReadingGivesTheSame) {
-  Profile profile{.name = "a \"name\"", .provenance = "tests", .large = {"L", "0123"}, .small = {"S", ""}, .rules = Rules::published,
-                  .cues = {{"So ", true}, {"Затем", false}}, .min_large_tokens = 0, .max_small_tokens = 7, .small_may_answer = true, .answer_evidence = "e"};
+  Profile profile{.name = "a \"name\"",
+                  .provenance = "tests",
+                  .large = {"L", "0123"},
+                  .small = {"S", ""},
+                  .rules = Rules::published,
+                  .cues = {{"So ", true}, {"Затем", false}},
+                  .min_large_tokens = 0,
+                  .max_small_tokens = 7,
+                  .small_may_answer = true,
+                  .answer_evidence = "e"};
   const auto again = parse_profile(write_profile(profile), "test");
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_EQ(write_profile(*again), write_profile(profile));
@@ -60,11 +68,15 @@ TEST(Profile, MistakesAreNamed) {
   EXPECT_NE(message(R"({"relaygen_profile": 1})").find("\"cues\""), std::string::npos);
   EXPECT_NE(message(R"({"relaygen_profile": 1, "cues": "So,"})").find("list"), std::string::npos);
   EXPECT_NE(message(R"({"relaygen_profile": 1, "cues": ["So,", 3]})").find("cue 2"), std::string::npos);
-  EXPECT_NE(message(R"({"relaygen_profile": 1, "cues": [{"text": "So,", "selected": "yes"}]})").find("selected"), std::string::npos);
+  EXPECT_NE(message(R"({"relaygen_profile": 1, "cues": [{"text": "So,", "selected": "yes"}]})").find("selected"),
+            std::string::npos);
   EXPECT_NE(message(R"({"relaygen_profile": 1, "cues": [], "rules": "fuzzy"})").find("rules"), std::string::npos);
-  EXPECT_NE(message(R"({"relaygen_profile": 1, "cues": [], "max_small_tokens": 0})").find("max_small_tokens"), std::string::npos);
-  EXPECT_NE(message(R"({"relaygen_profile": 1, "cues": [], "min_large_tokens": -1})").find("min_large_tokens"), std::string::npos);
-  EXPECT_NE(message(R"({"relaygen_profile": 1, "cues": [], "min_large_tokens": 1e30})").find("min_large_tokens"), std::string::npos);
+  EXPECT_NE(message(R"({"relaygen_profile": 1, "cues": [], "max_small_tokens": 0})").find("max_small_tokens"),
+            std::string::npos);
+  EXPECT_NE(message(R"({"relaygen_profile": 1, "cues": [], "min_large_tokens": -1})").find("min_large_tokens"),
+            std::string::npos);
+  EXPECT_NE(message(R"({"relaygen_profile": 1, "cues": [], "min_large_tokens": 1e30})").find("min_large_tokens"),
+            std::string::npos);
   EXPECT_NE(message(R"({"relaygen_profile": 1, "cues": [], "answer": true})").find("answer"), std::string::npos);
   EXPECT_NE(message(R"({"relaygen_profile": 1, "cues": [""]})").find("cue"), std::string::npos);
   message("{\"relaygen_profile\": 1, \"cues\": [\"\xff\"]}");
@@ -109,8 +121,10 @@ TEST(Policies, AllCandidatesSelectsTheKnownOnesToo) {
 
 TEST(Policies, AutoAnswersByTheSmallModelOnlyWithEvidence) {
   EXPECT_EQ(prepare_policy({.name = "relay"}, two_cues(false))->policy.answer_by, Model::large);
-  EXPECT_EQ(prepare_policy({.name = "relay", .answer_by = AnswerBy::small}, two_cues(false))->policy.answer_by, Model::small);
-  EXPECT_EQ(prepare_policy({.name = "relay", .answer_by = AnswerBy::large}, two_cues(true))->policy.answer_by, Model::large);
+  EXPECT_EQ(prepare_policy({.name = "relay", .answer_by = AnswerBy::small}, two_cues(false))->policy.answer_by,
+            Model::small);
+  EXPECT_EQ(prepare_policy({.name = "relay", .answer_by = AnswerBy::large}, two_cues(true))->policy.answer_by,
+            Model::large);
 }
 
 TEST(Policies, AnUnknownNameListsTheKnownOnes) {

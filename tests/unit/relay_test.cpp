@@ -1,7 +1,8 @@
 // The loop on scripted models: one behaviour a test.
+#include "relaygen/relay.h"
+
 #include <gtest/gtest.h>
 
-#include "relaygen/relay.h"
 #include "support/scripted.h"
 
 namespace relaygen::testing {
@@ -13,7 +14,8 @@ class Relay : public ::testing::Test {
  protected:
   // Writes with the two scripts; what model writes the n-th token reads the n-th entry of its own script.
   Completion write(const Pieces& large, const Pieces& small) {
-    FakeEngine engine(vocabulary_, {.model = scripted_models(vocabulary_, request_.prompt.size(), large, small), .faults = {}});
+    FakeEngine engine(vocabulary_,
+                      {.model = scripted_models(vocabulary_, request_.prompt.size(), large, small), .faults = {}});
     auto generation = Generation::create(engine, request_);
     EXPECT_TRUE(generation) << generation.error().message;
     RunOptions options;
@@ -35,8 +37,11 @@ class Relay : public ::testing::Test {
   }
 
   void record(const Event& event) {
-    if (const auto* token = std::get_if<TokenEvent>(&event)) (token->committed ? shown_ : dropped_) += token->committed ? std::string(token->bytes) : std::string(vocabulary_.piece(token->id));
-    if (const auto* segment = std::get_if<SegmentEvent>(&event)) switches_.push_back(std::string(name(segment->to)) + " " + std::string(name(segment->why)));
+    if (const auto* token = std::get_if<TokenEvent>(&event))
+      (token->committed ? shown_ : dropped_) +=
+          token->committed ? std::string(token->bytes) : std::string(vocabulary_.piece(token->id));
+    if (const auto* segment = std::get_if<SegmentEvent>(&event))
+      switches_.push_back(std::string(name(segment->to)) + " " + std::string(name(segment->why)));
     if (const auto* judged = std::get_if<JudgedEvent>(&event)) judged_ += judged->large_logprobs.size();
   }
 
@@ -314,7 +319,8 @@ TEST_F(Relay, RandomTakesBackAtAStopThatIsNoEnd) {
 // ---------------------------------------------------------------- running
 
 TEST_F(Relay, CancellationKeepsWhatWasWrittenAndCanGoOn) {
-  FakeEngine engine(vocabulary_, {.model = scripted_models(vocabulary_, 2, {"So,", "", "", " ok"}, {"", " x", ".\n\n"}), .faults = {}});
+  FakeEngine engine(vocabulary_, {.model = scripted_models(vocabulary_, 2, {"So,", "", "", " ok"}, {"", " x", ".\n\n"}),
+                                  .faults = {}});
   auto generation = Generation::create(engine, request_);
   ASSERT_TRUE(generation);
   std::atomic<bool> cancel{false};
@@ -333,7 +339,9 @@ TEST_F(Relay, CancellationKeepsWhatWasWrittenAndCanGoOn) {
 }
 
 TEST_F(Relay, BadRequestsAreRefusedWithASentence) {
-  FakeEngine engine(vocabulary_, {.model = scripted_models(vocabulary_, 2, {}, {}), .faults = {}, .limits = {.window = 8, .batch = 4, .output_rows = 4}});
+  FakeEngine engine(vocabulary_, {.model = scripted_models(vocabulary_, 2, {}, {}),
+                                  .faults = {},
+                                  .limits = {.window = 8, .batch = 4, .output_rows = 4}});
   const auto kind = [&](auto change) {
     Request request = tricky_request(vocabulary_);
     change(request);

@@ -17,8 +17,10 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 // The rule in the most obvious way: every step on the whole vocabulary.
-TokenId naive_choice(std::vector<float> logits, const SamplingOptions& o, const std::vector<TokenId>& history, const Noise& noise, std::uint64_t position) {
-  const auto last = o.penalty_last_n < 0 ? history.size() : std::min(history.size(), static_cast<std::size_t>(o.penalty_last_n));
+TokenId naive_choice(std::vector<float> logits, const SamplingOptions& o, const std::vector<TokenId>& history,
+                     const Noise& noise, std::uint64_t position) {
+  const auto last =
+      o.penalty_last_n < 0 ? history.size() : std::min(history.size(), static_cast<std::size_t>(o.penalty_last_n));
   std::map<TokenId, int> counts;
   for (std::size_t i = history.size() - last; i < history.size(); ++i) ++counts[history[i]];
   for (const auto& [token, count] : counts) {
@@ -28,13 +30,16 @@ TokenId naive_choice(std::vector<float> logits, const SamplingOptions& o, const 
   }
   std::vector<TokenId> order(logits.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](TokenId a, TokenId b) { return logits[static_cast<std::size_t>(a)] > logits[static_cast<std::size_t>(b)]; });
+  std::stable_sort(order.begin(), order.end(), [&](TokenId a, TokenId b) {
+    return logits[static_cast<std::size_t>(a)] > logits[static_cast<std::size_t>(b)];
+  });
   if (o.temperature <= 0) return order[0];
   if (o.top_k > 0) order.resize(std::min(order.size(), static_cast<std::size_t>(o.top_k)));
   std::vector<double> p;
   double total = 0;
   for (const TokenId token : order) {
-    p.push_back(std::exp(static_cast<double>((logits[static_cast<std::size_t>(token)] - logits[static_cast<std::size_t>(order[0])]) / o.temperature)));
+    p.push_back(std::exp(static_cast<double>(
+        (logits[static_cast<std::size_t>(token)] - logits[static_cast<std::size_t>(order[0])]) / o.temperature)));
     total += p.back();
   }
   std::size_t kept = 1;
@@ -62,12 +67,14 @@ RC_GTEST_PROP(Sampling, AgreesWithTheObviousRule, ()) {
   options.presence_penalty = *rc::gen::element(0.0F, 0.5F);
   options.frequency_penalty = *rc::gen::element(0.0F, 0.2F);
   options.penalty_last_n = *rc::gen::element(-1, 0, 4, 64);
-  const auto history = *rc::gen::container<std::vector<TokenId>>(rc::gen::inRange<TokenId>(0, static_cast<TokenId>(size)));
+  const auto history =
+      *rc::gen::container<std::vector<TokenId>>(rc::gen::inRange<TokenId>(0, static_cast<TokenId>(size)));
   const auto seed = *rc::gen::arbitrary<std::uint64_t>();
   const Noise noise(seed, NoiseStream::tokens);
   Sampler sampler(options, noise);
   for (std::uint64_t position = 0; position < 5; ++position) {
-    RC_ASSERT(sampler.choose(logits, history, position).token == naive_choice(logits, options, history, noise, position));
+    RC_ASSERT(sampler.choose(logits, history, position).token ==
+              naive_choice(logits, options, history, noise, position));
   }
 }
 
@@ -76,7 +83,8 @@ TEST(Sampling, GumbelMaxDrawsFromTheDistribution) {
   Sampler sampler({.temperature = 1, .top_k = 0, .top_p = 1}, Noise(7, NoiseStream::tokens));
   std::array<int, 4> counts{};
   constexpr int kDraws = 200'000;
-  for (int i = 0; i < kDraws; ++i) ++counts[static_cast<std::size_t>(sampler.choose(logits, {}, static_cast<std::uint64_t>(i)).token)];
+  for (int i = 0; i < kDraws; ++i)
+    ++counts[static_cast<std::size_t>(sampler.choose(logits, {}, static_cast<std::uint64_t>(i)).token)];
   double total = 0;
   for (const float logit : logits) total += std::exp(static_cast<double>(logit));
   double chi_squared = 0;
@@ -168,7 +176,8 @@ RC_GTEST_PROP(Softmax, AgreesWithDoublePrecision, (const std::vector<std::int16_
   std::sort(sorted.rbegin(), sorted.rend());
   double sum = 0;
   for (const float x : logits) sum += std::exp(static_cast<double>(x) - static_cast<double>(sorted[0]));
-  const double second = sorted.size() > 1 ? std::exp(static_cast<double>(sorted[1]) - static_cast<double>(sorted[0])) : 0.0;
+  const double second =
+      sorted.size() > 1 ? std::exp(static_cast<double>(sorted[1]) - static_cast<double>(sorted[0])) : 0.0;
   const RowSummary summary = summarize(logits);
   RC_ASSERT(std::abs(static_cast<double>(summary.log_sum) - (static_cast<double>(sorted[0]) + std::log(sum))) < 1e-4);
   RC_ASSERT(std::abs(static_cast<double>(summary.margin) - (1 - second) / sum) < 1e-5);

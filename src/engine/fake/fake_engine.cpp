@@ -25,7 +25,9 @@ Result<std::vector<TokenId>> FakeVocabulary::tokenize(std::string_view text) con
         length = candidate.size();
       }
     }
-    if (best < 0) return fail(ErrorKind::bad_input, "the scripted vocabulary has no token for '" + std::string(text.substr(0, 8)) + "'");
+    if (best < 0)
+      return fail(ErrorKind::bad_input,
+                  "the scripted vocabulary has no token for '" + std::string(text.substr(0, 8)) + "'");
     tokens.push_back(best);
     text.remove_prefix(length);
   }
@@ -52,7 +54,8 @@ Result<LogitRows> FakeEngine::decode(Model model, std::span<const TokenId> token
   const int code = options_.faults ? options_.faults(decodes_) : 0;
   ++decodes_;
   const auto rows = static_cast<std::int32_t>(tokens.size());
-  if (rows < 1 || rows > options_.limits.batch || output_rows < 0 || output_rows > std::min(rows, options_.limits.output_rows)) {
+  if (rows < 1 || rows > options_.limits.batch || output_rows < 0 ||
+      output_rows > std::min(rows, options_.limits.output_rows)) {
     return fail(ErrorKind::internal, "a decode outside the engine's limits");
   }
   if (code == 1 || cached(model) + rows > options_.limits.window) {
@@ -60,7 +63,8 @@ Result<LogitRows> FakeEngine::decode(Model model, std::span<const TokenId> token
   }
   if (code == 2 || code < -1) {
     cache.insert(cache.end(), tokens.begin(), tokens.begin() + rows / 2);
-    return code == 2 ? fail(ErrorKind::cancelled, "the decode was aborted") : fail(ErrorKind::decode_failed, "the decode failed");
+    return code == 2 ? fail(ErrorKind::cancelled, "the decode was aborted")
+                     : fail(ErrorKind::decode_failed, "the decode failed");
   }
   if (code != 0) return fail(ErrorKind::decode_failed, "the batch is invalid");
 

@@ -51,10 +51,13 @@ class FakeEngine : public Engine {
   [[nodiscard]] EngineLimits limits() const noexcept override { return options_.limits; }
   [[nodiscard]] std::int32_t cached(Model model) const noexcept override;
   [[nodiscard]] std::int32_t truncate(Model model, std::int32_t length) override;
-  [[nodiscard]] Result<LogitRows> decode(Model model, std::span<const TokenId> tokens, std::int32_t output_rows) override;
+  [[nodiscard]] Result<LogitRows> decode(Model model, std::span<const TokenId> tokens,
+                                         std::int32_t output_rows) override;
 
   [[nodiscard]] std::uint64_t decodes() const noexcept { return decodes_; }
-  [[nodiscard]] std::uint64_t decoded_rows(Model model) const noexcept { return rows_[static_cast<std::size_t>(model)]; }
+  [[nodiscard]] std::uint64_t decoded_rows(Model model) const noexcept {
+    return rows_[static_cast<std::size_t>(model)];
+  }
   void set_faults(FakeFaults faults) { options_.faults = std::move(faults); }
 
  private:

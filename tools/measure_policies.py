@@ -133,9 +133,12 @@ def table(results):
     lines = ["| policy | accuracy | 95% interval | tokens by the small model | handoffs a problem | tokens a problem |", "|---|---|---|---|---|---|"]
     for result in results:
         count = len(result.counted)
+        if count == 0:
+            lines.append(f"| {result.policy} | every run failed | | | | |")
+            continue
         correct = sum(one.correct for one in result.counted)
         low, high = wilson(correct, count)
-        lines.append(f"| {result.policy} | {100 * correct / max(1, count):.1f}% | {100 * low:.1f} to {100 * high:.1f}% | {100 * result.share:.1f}% "
+        lines.append(f"| {result.policy} | {100 * correct / count:.1f}% | {100 * low:.1f} to {100 * high:.1f}% | {100 * result.share:.1f}% "
                      f"| {result.mean('handoffs'):.1f} | {result.mean('tokens'):.0f} |")
     return "\n".join(lines)
 

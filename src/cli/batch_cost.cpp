@@ -35,8 +35,7 @@ Result<std::vector<BatchCost>> measure_batches(Engine& engine, Model model, std:
         return tl::unexpected(ok.error());
       if (repeat > 0) times.push_back(clock() - start);  // the first one warms up
     }
-    std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
-    costs.push_back({count, times[times.size() / 2]});
+    costs.push_back({count, *std::min_element(times.begin(), times.end())});
   }
   (void)engine.truncate(model, 0);
   return costs;

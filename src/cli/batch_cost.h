@@ -11,7 +11,7 @@ namespace relaygen::cli {
 
 struct BatchCost {
   std::int32_t rows = 0;
-  double seconds = 0;  ///< median of several decodes
+  double seconds = 0;  ///< the fastest of several decodes: what disturbs a machine only adds
 };
 
 /// Decodes batches of the given sizes on top of a short context, leaving out those that the engine's limits do not

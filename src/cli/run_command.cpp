@@ -145,7 +145,10 @@ Result<Completion> show_text(Session& session, const Request& request, const std
   StreamPrinter printer(use_color(color_mode(flags.color), STDOUT_FILENO));
   auto completion = write_text(session, request, policy, trace, std::ref(printer));
   printer.finish(completion ? completion->text : "");
-  if (completion && !flags.quiet) note("\n{}", summary(*completion));
+  if (completion && !flags.quiet) {
+    note("\n{}", summary(*completion));
+    if (request.sampling.temperature > 0) note("the same text again: --seed {}\n", session.seed);
+  }
   return completion;
 }
 

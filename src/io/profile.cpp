@@ -63,7 +63,9 @@ tl::unexpected<Error> malformed(std::string_view source, std::string what) {
 }
 
 Status read_model(const Json& json, const char* which, std::string_view source, ProfileModel& model) {
-  if (!json.contains("pair") || !json["pair"].is_object() || !json["pair"].contains(which)) return std::monostate{};
+  if (!json.contains("pair")) return std::monostate{};
+  if (!json["pair"].is_object()) return malformed(source, "\"pair\" has to be an object");
+  if (!json["pair"].contains(which)) return std::monostate{};
   const Json& object = json["pair"][which];
   if (!object.is_object()) return malformed(source, fmt::format("\"pair\".\"{}\" has to be an object", which));
   const Reader reader(object, fmt::format("the profile {}, pair.{}", source, which));

@@ -78,6 +78,7 @@ TEST(Profile, MistakesAreNamed) {
   EXPECT_NE(message(R"({"relaygen_profile": 1, "cues": [], "min_large_tokens": 1e30})").find("min_large_tokens"),
             std::string::npos);
   EXPECT_NE(message(R"({"relaygen_profile": 1, "cues": [], "answer": true})").find("answer"), std::string::npos);
+  EXPECT_NE(message(R"({"relaygen_profile": 1, "cues": [], "pair": 3})").find("pair"), std::string::npos);
   EXPECT_NE(message(R"({"relaygen_profile": 1, "cues": [""]})").find("cue"), std::string::npos);
   message("{\"relaygen_profile\": 1, \"cues\": [\"\xff\"]}");
 }

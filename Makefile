@@ -37,7 +37,7 @@ endif
 .PHONY: run build dev test asan tsan fuzz bench bench-llama format format-check tidy clean distclean
 
 # Installs and fetches what is missing, configures build/PRESET when its options changed, builds.
-#   $(call build,PRESET,PACKAGE GROUPS,COMMAND PREFIX)
+#   $(call build,PRESET,PACKAGE GROUPS,COMMAND PREFIX,TARGETS)
 define build
 @scripts/install-deps $(2)
 @set -e; llama='$(LLAMA)'; \
@@ -48,7 +48,7 @@ if [ ! -f build/$(1)/build.ninja ] || [ "$$(cat build/$(1)/.options 2>/dev/null)
   scripts/quiet build/$(1)/configure.log "configuring build/$(1)" cmake --fresh --preset $(1) "$$@"; \
   echo "$$options" > build/$(1)/.options; \
 fi; \
-scripts/quiet build/$(1)/build.log "building build/$(1)" $(3) cmake --build --preset $(1) --parallel $(JOBS)
+scripts/quiet build/$(1)/build.log "building build/$(1)" $(3) cmake --build --preset $(1) --parallel $(JOBS) $(addprefix --target ,$(4))
 endef
 
 # Runs all tests of build/PRESET and prints ctest's closing lines.
@@ -58,7 +58,7 @@ define run_tests
 endef
 
 build:
-	$(call build,release)
+	$(call build,release,,,relaygen)
 
 dev:
 	$(call build,dev)
@@ -66,7 +66,8 @@ dev:
 run: build
 	@build/release/relaygen run $(ARGS) $(if $(ARGS),,< /dev/null)
 
-test: build
+test:
+	$(call build,release)
 	$(call run_tests,release)
 
 asan:
@@ -114,7 +115,8 @@ format-check:
 	@scripts/install-deps format
 	@scripts/quiet build/format.log "checking the format (\`make format\` repairs it)" clang-format-14 --dry-run --Werror $(sources)
 
-tidy: build
+tidy:
+	$(call build,release)
 	@scripts/install-deps tidy
 	@scripts/quiet build/tidy.log "running clang-tidy" sh -c \
 	  "find src -name '*.cpp' -print0 | xargs -0 -n 1 -P $(JOBS) clang-tidy-14 -p build/release --quiet"

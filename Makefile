@@ -64,7 +64,7 @@ dev:
 	$(call build,dev)
 
 run: build
-	@build/release/relaygen run $(ARGS) $(if $(ARGS),,< /dev/null)
+	@build/release/relaygen run $(if $(ARGS),$(ARGS),--temp 0 < /dev/null)
 
 test:
 	$(call build,release)

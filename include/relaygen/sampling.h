@@ -73,6 +73,7 @@ class Sampler {
     float p;      // relative to the most likely one
   };
   void penalize(std::span<const TokenId> history);
+  void collect_top(std::span<const float> logits, std::size_t k);
   void filter(std::span<const float> logits);
 
   SamplingOptions options_;
@@ -80,6 +81,8 @@ class Sampler {
   std::vector<float> penalized_;
   std::vector<TokenId> recent_;
   std::vector<Candidate> candidates_;
+  std::vector<float> maxima_;
+  std::vector<float> ordered_;
 };
 
 /// log p(token) of the unfiltered distribution at temperature 1. Pure; O(row).

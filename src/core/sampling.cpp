@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "core/softmax.h"
@@ -70,6 +71,31 @@ void Sampler::penalize(std::span<const TokenId> history) {
   }
 }
 
+// Puts at least the k most likely tokens into candidates_, and not many more. The k-th largest of the maxima of blocks is
+// at most the k-th largest logit, so everything below it can go; few blocks have to be looked at twice.
+void Sampler::collect_top(std::span<const float> logits, std::size_t k) {
+  constexpr std::size_t kMostBlocks = 512;
+  const std::size_t size = std::max(kLanes, (logits.size() / kMostBlocks + kLanes - 1) / kLanes * kLanes);
+  const std::size_t blocks = (logits.size() + size - 1) / size;
+  const auto block = [&](std::size_t i) { return logits.subspan(i * size, std::min(size, logits.size() - i * size)); };
+  float bound = -std::numeric_limits<float>::infinity();
+  maxima_.clear();
+  if (blocks >= k) {
+    for (std::size_t i = 0; i < blocks; ++i) maxima_.push_back(largest(block(i)));
+    ordered_ = maxima_;
+    std::nth_element(ordered_.begin(), ordered_.begin() + static_cast<std::ptrdiff_t>(k - 1), ordered_.end(),
+                     std::greater<>());
+    bound = ordered_[k - 1];
+  }
+  for (std::size_t i = 0; i < blocks; ++i) {
+    if (!maxima_.empty() && maxima_[i] < bound) continue;
+    const auto values = block(i);
+    for (std::size_t j = 0; j < values.size(); ++j) {
+      if (values[j] >= bound) candidates_.push_back({static_cast<TokenId>(i * size + j), values[j], 0});  // not for NaN
+    }
+  }
+}
+
 // Leaves in candidates_ what the filters keep, most likely first.
 void Sampler::filter(std::span<const float> logits) {
   const auto better = [](const Candidate& a, const Candidate& b) {
@@ -80,26 +106,11 @@ void Sampler::filter(std::span<const float> logits) {
   const auto k = options_.top_k <= 0 ? n : std::min(n, static_cast<std::size_t>(options_.top_k));
   double total = 0;  // of p over everything that top-k keeps
   if (k < n) {
-    // A heap of the k best so far, the worst of them on top. Nearly every logit is below it, so blocks are skipped whole.
-    constexpr std::size_t kBlock = 16;
-    float worst = -std::numeric_limits<float>::infinity();
-    for (std::size_t begin = 0; begin < n; begin += kBlock) {
-      const std::size_t end = std::min(n, begin + kBlock);
-      if (candidates_.size() == k && end - begin == kBlock && !any_above(&logits[begin], worst)) continue;
-      for (std::size_t i = begin; i < end; ++i) {
-        const bool full = candidates_.size() == k;
-        if (full ? !(logits[i] > worst) : !(logits[i] >= worst))
-          continue;  // NaN fails; on a tie the lower id came first
-        if (full) {
-          std::pop_heap(candidates_.begin(), candidates_.end(), better);
-          candidates_.pop_back();
-        }
-        candidates_.push_back({static_cast<TokenId>(i), logits[i], 0});
-        std::push_heap(candidates_.begin(), candidates_.end(), better);
-        if (candidates_.size() == k) worst = candidates_.front().logit;
-      }
-    }
-    std::sort_heap(candidates_.begin(), candidates_.end(), better);
+    collect_top(logits, k);
+    std::partial_sort(candidates_.begin(),
+                      candidates_.begin() + static_cast<std::ptrdiff_t>(std::min(k, candidates_.size())),
+                      candidates_.end(), better);
+    candidates_.resize(std::min(k, candidates_.size()));
   } else {
     // Tokens with p < (1 - top_p) / n together hold less than 1 - top_p, so the nucleus lies among the others.
     const float inverse = 1.0F / options_.temperature;

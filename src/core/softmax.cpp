@@ -13,8 +13,6 @@
 namespace relaygen {
 namespace {
 
-constexpr std::size_t kLanes = 16;
-
 inline float exp_lane(float x) {
   constexpr float kLog2E = 1.44269504F;
   constexpr float kLn2High = 0.693359375F;  // ln 2 in two parts, so that n * ln 2 is subtracted exactly
@@ -36,10 +34,20 @@ inline float exp_lane(float x) {
 
 float exp_nonpositive(float x) { return exp_lane(x); }
 
-bool any_above(const float* values, float limit) {
-  std::uint32_t above = 0;
-  for (std::size_t lane = 0; lane < kLanes; ++lane) above |= values[lane] > limit ? 1U : 0U;
-  return above != 0;
+float largest(std::span<const float> values) {
+  std::array<float, kLanes> lanes;
+  lanes.fill(-std::numeric_limits<float>::infinity());
+  const std::size_t whole = values.size() / kLanes * kLanes;
+  for (std::size_t i = 0; i < whole; i += kLanes) {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      const float x = values[i + lane];
+      lanes[lane] = x > lanes[lane] ? x : lanes[lane];  // false for NaN
+    }
+  }
+  float best = -std::numeric_limits<float>::infinity();
+  for (const float x : lanes) best = x > best ? x : best;
+  for (std::size_t i = whole; i < values.size(); ++i) best = values[i] > best ? values[i] : best;
+  return best;
 }
 
 RowSummary summarize(std::span<const float> logits) {

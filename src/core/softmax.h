@@ -1,6 +1,7 @@
 // One pass facts about a row of logits. Internal.
 #pragma once
 
+#include <cstddef>
 #include <span>
 
 namespace relaygen {
@@ -13,8 +14,11 @@ struct RowSummary {
 /// NaN counts as -infinity. Requires a non-empty row. Relative error of the probabilities below 1e-5.
 [[nodiscard]] RowSummary summarize(std::span<const float> logits);
 
-/// Whether any of the 16 numbers at `values` is above `limit`; NaN is not.
-[[nodiscard]] bool any_above(const float* values, float limit);
+/// The largest number of a row, NaN left aside; -infinity for an empty one.
+[[nodiscard]] float largest(std::span<const float> values);
+
+/// Loops over rows work on so many numbers at once.
+inline constexpr std::size_t kLanes = 16;
 
 /// exp(x) for x <= 0, relative error below 3e-7; 0 below -87. Written so that compilers vectorise loops over it.
 [[nodiscard]] float exp_nonpositive(float x);

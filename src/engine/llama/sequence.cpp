@@ -68,7 +68,7 @@ Result<LogitRows> Sequence::decode(std::span<const TokenId> tokens, std::int32_t
     batch.pos[row] = cached_ + row;
     batch.logits[row] = row >= count - output_rows ? 1 : 0;
   }
-  if (const std::int32_t code = llama_decode(context_.get(), batch); code != 0) return failed(code);
+  if (const std::int32_t code = call_decode(batch); code != 0) return failed(code);
   cached_ += count;
   llama_synchronize(context_.get());  // the time of a decode is spent in it, whatever the back end
 
@@ -83,9 +83,19 @@ Result<LogitRows> Sequence::decode(std::span<const TokenId> tokens, std::int32_t
   return LogitRows(std::move(rows));
 }
 
+// What is thrown out of llama_decode (memory ran out) leaves its context half-way through a graph, with cells that were
+// never computed: nothing may be decoded with it again.
+std::int32_t Sequence::call_decode(const llama_batch& batch) {
+  broken_ = true;
+  const std::int32_t code = llama_decode(context_.get(), batch);
+  broken_ = false;
+  return code;
+}
+
 // llama.cpp aborts the process where these do not hold.
 Status Sequence::check(std::span<const TokenId> tokens, std::int32_t output_rows) const {
   constexpr const char* kReport = "please report this";
+  if (broken_) return fail(ErrorKind::out_of_memory, "Memory ran out inside an earlier decode", "load the pair again");
   if (tokens.empty() || tokens.size() > static_cast<std::size_t>(batch())) {
     return fail(ErrorKind::internal,
                 fmt::format("A decode of {} tokens was asked for, 1 to {} are possible", tokens.size(), batch()),

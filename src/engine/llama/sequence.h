@@ -38,6 +38,7 @@ class Sequence {
 
  private:
   [[nodiscard]] Status check(std::span<const TokenId> tokens, std::int32_t output_rows) const;
+  [[nodiscard]] std::int32_t call_decode(const llama_batch& batch);
   [[nodiscard]] tl::unexpected<Error> failed(std::int32_t code);
   void clear();
   void read_back();
@@ -49,6 +50,7 @@ class Sequence {
   std::int32_t window_;
   std::int32_t cached_ = 0;
   bool can_cut_ = true;
+  bool broken_ = false;  // something was thrown out of llama_decode
 };
 
 }  // namespace relaygen::engine

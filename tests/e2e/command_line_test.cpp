@@ -194,11 +194,13 @@ TEST(CommandLine, ChatRemembersTheConversation) {
 
 TEST(CommandLine, ASignalStopsTheTextCleanly) {
   const TemporaryFile trace("");
+  const TemporaryFile output("");
   // Rewarded for repeating itself the model never comes to an end; the signal comes after the first words.
-  const auto result = run_shell(RELAYGEN_BINARY " run --temp 0 --repeat-penalty 0.3 -c 60000 --json " + kProblem +
-                                " > " + trace.path() + " & sleep 1; kill -INT $!; wait $!");
+  const auto result = run_shell(RELAYGEN_BINARY " run --temp 0 --repeat-penalty 0.3 -c 60000 --json --trace " +
+                                trace.path() + " " + kProblem + " > " + output.path() + " & until [ $(wc -l < " +
+                                trace.path() + ") -gt 5 ]; do sleep 0.05; done; kill -INT $!; wait $!");
   EXPECT_EQ(result.code, 130) << result.error;
-  const Json json = Json::parse(read(trace.path()));
+  const Json json = Json::parse(read(output.path()));
   EXPECT_EQ(json["finish"], "cancelled");
   EXPECT_FALSE(json["text"].get<std::string>().empty());
 }

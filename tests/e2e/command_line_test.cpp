@@ -196,9 +196,10 @@ TEST(CommandLine, ASignalStopsTheTextCleanly) {
   const TemporaryFile trace("");
   const TemporaryFile output("");
   // Rewarded for repeating itself the model never comes to an end; the signal comes after the first words.
-  const auto result = run_shell(RELAYGEN_BINARY " run --temp 0 --repeat-penalty 0.3 -c 60000 --json --trace " +
-                                trace.path() + " " + kProblem + " > " + output.path() + " & until [ $(wc -l < " +
-                                trace.path() + ") -gt 5 ]; do sleep 0.05; done; kill -INT $!; wait $!");
+  const std::string wait = "while kill -0 $! && [ $(wc -l < " + trace.path() + ") -le 5 ]; do sleep 0.05; done; ";
+  const auto result =
+      run_shell(RELAYGEN_BINARY " run --temp 0 --repeat-penalty 0.3 -c 60000 --json --trace " + trace.path() + " " +
+                kProblem + " > " + output.path() + " & " + wait + "kill -INT $!; wait $!");
   EXPECT_EQ(result.code, 130) << result.error;
   const Json json = Json::parse(read(output.path()));
   EXPECT_EQ(json["finish"], "cancelled");

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/unicode.h"
 #include "engine/llama/log.h"
 #include "engine/llama/text.h"
 
@@ -68,7 +69,7 @@ std::optional<Error> check(std::span<const ChatMessage> messages) {
     if (messages[i].role.empty()) {
       return Error{ErrorKind::bad_input, fmt::format("Message {} has no role", i + 1), "use system, user or assistant"};
     }
-    if (!is_utf8(messages[i].content) || !is_utf8(messages[i].role)) {
+    if (!unicode::is_utf8(messages[i].content) || !unicode::is_utf8(messages[i].role)) {
       return Error{ErrorKind::bad_input,
                    fmt::format("Message {} ({}) is not UTF-8", i + 1, printable(messages[i].role)),
                    "convert it, for example with iconv"};

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "core/unicode.h"
 #include "engine/llama/gguf_header.h"
 #include "engine/llama/guard.h"
 #include "engine/llama/text.h"
@@ -62,7 +63,7 @@ Result<ModelFileInfo> inspect_model_file(const std::string& path) {
     ModelFileInfo info;
     info.path = path;
     info.name = header->text("general.name");
-    if (!engine::is_utf8(info.name) || info.name.empty()) info.name = std::filesystem::path(path).stem().string();
+    if (!unicode::is_utf8(info.name) || info.name.empty()) info.name = std::filesystem::path(path).stem().string();
     info.architecture = header->text("general.architecture");
     if (info.architecture.empty()) {
       return fail(ErrorKind::bad_model, fmt::format("The model file {} names no architecture", printable_path(path)),

@@ -8,9 +8,6 @@
 
 namespace relaygen::engine {
 
-/// Whether all of `text` is well-formed UTF-8 (no overlong forms, no surrogates, nothing above U+10FFFF).
-[[nodiscard]] bool is_utf8(std::string_view text) noexcept;
-
 /// The text in double quotes, control bytes and malformed bytes escaped, cut to about `longest` bytes: for messages.
 [[nodiscard]] std::string printable(std::string_view text, std::size_t longest = 40);
 

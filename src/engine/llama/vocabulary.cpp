@@ -6,6 +6,7 @@
 #include <array>
 #include <limits>
 
+#include "core/unicode.h"
 #include "engine/llama/guard.h"
 #include "engine/llama/text.h"
 
@@ -150,7 +151,7 @@ bool LlamaVocabulary::ends_generation(TokenId token) const noexcept {
 Result<std::vector<TokenId>> LlamaVocabulary::tokenize(std::string_view text) const {
   return guarded("tokenizing a text", [&]() -> Result<std::vector<TokenId>> {
     if (text.empty()) return std::vector<TokenId>{};
-    if (!is_utf8(text))
+    if (!unicode::is_utf8(text))
       return fail(ErrorKind::bad_input, "The text is not UTF-8", "convert it, for example with iconv");
     constexpr std::size_t kLongest = std::numeric_limits<std::int32_t>::max() / 4;
     if (text.size() > kLongest)

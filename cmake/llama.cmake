@@ -35,7 +35,7 @@ else()
   set(LLAMA_OPENSSL OFF CACHE BOOL "")
   set(LLAMA_BUILD_TESTS OFF CACHE BOOL "")
   set(LLAMA_BUILD_EXAMPLES OFF CACHE BOOL "")
-  set(LLAMA_BUILD_SERVER OFF CACHE BOOL "")
+  set(LLAMA_BUILD_SERVER ON CACHE BOOL "")    # llama-server, built only when asked for
   set(LLAMA_BUILD_TOOLS ON CACHE BOOL "")   # llama-bench and llama-perplexity, built only when asked for
   add_subdirectory("${llama_source}" llama.cpp EXCLUDE_FROM_ALL)
   # Named here as system folders as well: the compiler then keeps quiet about what is not ours.

@@ -9,6 +9,7 @@
 #include "cli/exit_code.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/provenance.h"
 #include "cli/session.h"
 
 namespace relaygen::cli {
@@ -28,6 +29,8 @@ int run(int argc, const char* const* argv) {
   add_chat_command(app, exit_code);
   add_segment_command(app, exit_code);
   add_check_command(app, exit_code);
+  add_plan_command(app, exit_code);
+  add_bench_command(app, exit_code);
   if (argc < 2) {
     out("{}", app.help());
     return relaygen::cli::exit_code(ErrorKind::usage);
@@ -37,9 +40,10 @@ int run(int argc, const char* const* argv) {
   if (!command.starts_with('-') &&
       std::none_of(known.begin(), known.end(), [&](const CLI::App* one) { return one->get_name() == command; })) {
     print_error({ErrorKind::usage, fmt::format("there is no command '{}'", command),
-                 "choose one of run, chat, segment, check"});
+                 "choose one of run, chat, segment, check, plan, bench"});
     return relaygen::cli::exit_code(ErrorKind::usage);
   }
+  remember_command(argc, argv);
   try {
     auto arguments = expand_short_flags(argc, argv);
     std::reverse(arguments.begin(), arguments.end());  // CLI11 takes the last first

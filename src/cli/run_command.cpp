@@ -165,7 +165,7 @@ Result<int> run_once(Session& session, const Request& request, Trace& trace, con
 
 double seconds_per_token(const Completion& completion) {
   const Usage& usage = completion.usage;
-  const auto generated = usage.large + usage.small + usage.forced;
+  const auto generated = usage.generated();
   return generated == 0 ? 0 : (completion.timing.total - completion.timing.prefill) / static_cast<double>(generated);
 }
 

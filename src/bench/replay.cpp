@@ -10,6 +10,10 @@
 namespace relaygen::bench {
 namespace {
 
+Policy alone(Model model) { return {.thinker = model, .handoffs = HandoffRule::never, .answer_by = model}; }
+
+}  // namespace
+
 Account account_of(const RecordingEngine& books, const Completion& completion) {
   return {.schedule = books.schedule(),
           .measured = {books.seconds().begin(), books.seconds().end()},
@@ -18,9 +22,7 @@ Account account_of(const RecordingEngine& books, const Completion& completion) {
           .segments = completion.segments};
 }
 
-Policy alone(Model model) { return {.thinker = model, .handoffs = HandoffRule::never, .answer_by = model}; }
-
-}  // namespace
+std::size_t room_for(std::size_t context, std::size_t text) { return context + text + text / 3 + 128; }
 
 PartTimes Account::parts() const {
   PartTimes times;
@@ -41,8 +43,7 @@ Request Replayer::base_request() const {
 }
 
 Result<double> Replayer::prepare(const Window& window) {
-  // Room for the text and for an answer of any default length, so that no budget interferes.
-  const std::size_t needed = window.tokens.size() + window.text() / 3 + 128;
+  const std::size_t needed = room_for(window.context, window.text());
   if (const auto room = static_cast<std::size_t>(books_.limits().window); needed > room) {
     return fail(ErrorKind::too_long,
                 fmt::format("a window of {} tokens behind {} needs a context of {}, and the pair has {}", window.text(),

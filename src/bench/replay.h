@@ -31,6 +31,13 @@ struct Account {
   [[nodiscard]] double other() const { return seconds - parts().seconds(); }
 };
 
+/// The books of a text that was run, from start() on.
+[[nodiscard]] Account account_of(const RecordingEngine& books, const Completion& completion);
+
+/// Tokens of context that replaying a window takes: its own, and what the loop keeps free for an answer, so that no
+/// budget interferes.
+[[nodiscard]] std::size_t room_for(std::size_t context, std::size_t text);
+
 /// Replays windows on an engine, one after another, and leaves the context of a window in the caches in between.
 /// Not thread-safe.
 class Replayer {

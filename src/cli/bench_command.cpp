@@ -2,6 +2,8 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
 #include <memory>
 
 #include "bench/batch_costs.h"
@@ -128,7 +130,7 @@ void print_result(const BenchFlags& flags, const bench::BenchResult& result) {
   if (!flags.explain) return;
   for (const bench::BenchRow& row : result.rows) {
     out("\n{}, seconds of one repetition\n", row.policy);
-    print_parts(row.actual, row.ideal, row.other);
+    out("{}", parts_table(row.actual, row.ideal, row.other));
   }
 }
 
@@ -163,7 +165,12 @@ Result<int> bench_pair(const BenchFlags& flags) {
   }
   GenerationFlags generation = flags.generation;
   generation.policy = policy_to_load(flags.policies);
-  auto session = open_session(flags.models, generation);
+  ModelFlags models = flags.models;
+  if (models.context == 0 && !flags.trace.empty()) {  // no larger caches than the windows need
+    models.context = static_cast<std::int32_t>(
+        bench::room_for(*std::max_element(flags.depths.begin(), flags.depths.end()), flags.tokens));
+  }
+  auto session = open_session(models, generation);
   if (!session) return tl::unexpected(session.error());
   InterruptiblePair interruptible(*session->pair);
   auto policies = prepare_policies(flags.policies, flags.generation, session->profile);

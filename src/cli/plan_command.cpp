@@ -1,6 +1,7 @@
 // relaygen plan: what each policy would take on this machine, before anything is written.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 
@@ -106,7 +107,9 @@ Result<int> plan(const PlanFlags& flags) {
   handle_interrupts();
   GenerationFlags generation = flags.generation;
   generation.policy = flags.trace.empty() ? "large-only" : policy_to_load(flags.policies);
-  auto session = open_session(flags.models, generation);
+  ModelFlags models = flags.models;
+  if (models.context == 0) models.context = 2 * *std::max_element(flags.depths.begin(), flags.depths.end()) + 256;
+  auto session = open_session(models, generation);
   if (!session) return tl::unexpected(session.error());
   InterruptiblePair interruptible(*session->pair);
   auto costs = measure(flags, *session->pair);

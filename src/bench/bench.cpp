@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "bench/batch_costs.h"
-#include "eval/statistics.h"
+#include "core/statistics.h"
 
 namespace relaygen::bench {
 namespace {
@@ -85,7 +85,7 @@ std::vector<std::pair<Model, BatchCost>> medians(const Samples& samples) {
   std::vector<std::pair<Model, BatchCost>> costs;
   for (const auto& [key, values] : samples) {
     const auto& [model, depth, rows] = key;
-    costs.emplace_back(model, BatchCost{depth, rows, eval::median(values).value});
+    costs.emplace_back(model, BatchCost{depth, rows, median(values).value});
   }
   return costs;
 }

@@ -1,13 +1,13 @@
 #include "bench/bench_json.h"
 
-#include "eval/statistics.h"
+#include "core/statistics.h"
 
 namespace relaygen::bench {
 namespace {
 
 OrderedJson estimate(std::span<const double> values, double factor = 1) {
   if (values.empty()) return nullptr;
-  const auto m = eval::median(values);
+  const auto m = median(values);
   return {{"value", factor * m.value}, {"low", factor * m.low}, {"high", factor * m.high}};
 }
 

@@ -18,7 +18,7 @@
 #include "cli/provenance.h"
 #include "cli/session.h"
 #include "cli/terminal.h"
-#include "eval/statistics.h"
+#include "core/statistics.h"
 #include "io/files.h"
 
 namespace relaygen::cli {
@@ -104,13 +104,13 @@ void print_rows(const bench::BenchResult& result) {
       "over ideal");
   for (const bench::BenchRow& row : result.rows) {
     const auto tokens = static_cast<double>(row.usage.generated());
-    const auto time = eval::median(row.seconds);
-    const auto times = eval::median(row.speed_up);
+    const auto time = median(row.seconds);
+    const auto times = median(row.speed_up);
     out("{:<16}{:>8}{:>12.3f}  {:<24}{:>6.1f}%{:>10}", row.policy, row.usage.generated(), 1e3 * time.value / tokens,
         fmt::format("{:.3f}x ({:.3f} to {:.3f})", times.value, times.low, times.high),
         100 * static_cast<double>(row.usage.small) / tokens, row.usage.handoffs);
     if (!row.over_ideal.empty()) {
-      const auto over = eval::median(row.over_ideal);
+      const auto over = median(row.over_ideal);
       out("  {:+.1f}% ({:+.1f} to {:+.1f})", 100 * over.value, 100 * over.low, 100 * over.high);
     }
     out("\n");

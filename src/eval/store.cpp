@@ -92,10 +92,11 @@ class Store::Impl {
   [[nodiscard]] const std::string& name() const { return file_.name; }
 
   Status differs(const std::string& what, const Difference& difference) {
-    return fail(ErrorKind::usage,
-                fmt::format("{} was begun with {}{} {}, and this run has {}", file_.name, what, difference.name,
-                            difference.recorded, difference.given),
-                "give the same flags, or another file with --db");
+    return fail(
+        ErrorKind::usage,
+        fmt::format("{} was begun with {}{}{} {}, and this run has {}", file_.name, what,
+                    difference.name.empty() ? "" : ": ", difference.name, difference.recorded, difference.given),
+        "give the same flags, or another file with --db");
   }
 
   Status put(const OutputKey& key, const std::string& started, std::uint32_t attempts, const Output* output,
@@ -133,12 +134,16 @@ Status Store::settle(const std::string& key, const OrderedJson& given) {
   if (!recorded) return tl::unexpected(recorded.error());
   if (!recorded->is_null()) {
     const auto difference = first_difference(*recorded, OrderedJson::parse(to_line(given)), "");
-    return difference ? impl_->differs(key + " ", *difference) : Status(std::monostate{});
+    return difference ? impl_->differs(key, *difference) : Status(std::monostate{});
   }
+  return record(key, given);
+}
+
+Status Store::record(const std::string& key, const OrderedJson& value) {
   return impl_->with([&](SQLite::Database& database) -> Status {
-    SQLite::Statement insert(database, "INSERT INTO settings VALUES (?, ?)");
+    SQLite::Statement insert(database, "INSERT OR REPLACE INTO settings VALUES (?, ?)");
     insert.bind(1, key);
-    insert.bind(2, to_line(given));
+    insert.bind(2, to_line(value));
     insert.exec();
     return std::monostate{};
   });
@@ -159,7 +164,7 @@ Status Store::settle_policy(const StoredPolicy& policy) {
   for (const auto& one : *known) {
     if (one.name != policy.name) continue;
     const auto difference = first_difference(one.settings, OrderedJson::parse(to_line(policy.settings)), "");
-    return difference ? impl_->differs(policy.name + " ", *difference) : Status(std::monostate{});
+    return difference ? impl_->differs(policy.name, *difference) : Status(std::monostate{});
   }
   return impl_->with([&](SQLite::Database& database) -> Status {
     SQLite::Statement insert(database, "INSERT INTO policies (name, settings) VALUES (?, ?)");
@@ -194,7 +199,7 @@ Status Store::add_problems(std::span<const StoredProblem> problems, std::span<co
       if (select.executeStep()) {
         const auto recorded = select.getColumn(0).getString();
         if (recorded == prompt) continue;
-        return impl_->differs(fmt::format("the prompt of problem {} ", problem.id),
+        return impl_->differs(fmt::format("the prompt of problem {}", problem.id),
                               {"", shown(recorded), shown(prompt)});
       }
       insert.reset();
@@ -301,6 +306,13 @@ Result<std::set<OutputKey>> Store::done() const {
     SQLite::Statement row(database, "SELECT policy, problem, sample FROM outputs WHERE error IS NULL");
     while (row.executeStep()) keys.insert(key_of(row));
     return keys;
+  });
+}
+
+Result<std::uint32_t> Store::samples() const {
+  return impl_->with([&](SQLite::Database& database) -> Result<std::uint32_t> {
+    return static_cast<std::uint32_t>(
+        database.execAndGet("SELECT coalesce(max(sample) + 1, 0) FROM outputs").getInt64());
   });
 }
 

@@ -74,6 +74,8 @@ class Store {
   /// Records settings under a key, or compares them with what is recorded there. Errors: usage naming the first
   /// setting that differs, with both values.
   [[nodiscard]] Status settle(const std::string& key, const OrderedJson& settings);
+  /// Records what may change from run to run, in place of what was there.
+  [[nodiscard]] Status record(const std::string& key, const OrderedJson& value);
   /// Settings of a key; null where there are none.
   [[nodiscard]] Result<OrderedJson> settings(const std::string& key) const;
 
@@ -98,6 +100,8 @@ class Store {
 
   /// The keys that have an output.
   [[nodiscard]] Result<std::set<OutputKey>> done() const;
+  /// Samples of a problem for which there is an output or an error, at most.
+  [[nodiscard]] Result<std::uint32_t> samples() const;
   /// Calls for each output and error, without texts and segments, so that memory stays small.
   [[nodiscard]] Status for_each(const std::function<void(const StoredOutput&)>& visit) const;
   /// One output with text and segments; nothing where there is none.

@@ -280,6 +280,8 @@ Result<Summary> summarise(const Store& store, const SummaryOptions& options) {
   if (!options.problems.empty())
     std::erase_if(*problems, [&](const auto& one) { return !options.problems.contains(one.problem.id); });
   summary.dataset = std::move(*dataset);
+  if (auto file = store.settings("file"); file && summary.dataset.is_object())
+    summary.dataset["file"] = std::move(*file);
   summary.settings = std::move(*settings);
   summary.pair = std::move(*pair);
   summary.runs = std::move(*runs);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <thread>
 
@@ -29,6 +30,11 @@ Result<DatasetSource> find_dataset(const EvalFlags& flags) {
     if (!flags.file.empty() && !flags.dataset.empty()) {
       return fail(ErrorKind::usage, fmt::format("there is no dataset named '{}'", flags.dataset),
                   "give the file alone with --dataset FILE, or choose a name from relaygen eval --help");
+    }
+    std::error_code ignored;
+    if (flags.file.empty() && !std::filesystem::exists(flags.dataset, ignored)) {
+      return fail(ErrorKind::bad_input, fmt::format("there is no file and no known dataset '{}'", flags.dataset),
+                  "give the path of a file, or choose a name from relaygen eval --help");
     }
     return DatasetSource{flags.file.empty() ? flags.dataset : flags.file, nullptr};
   }

@@ -91,12 +91,12 @@ class Store::Impl {
   }
   [[nodiscard]] const std::string& name() const { return file_.name; }
 
-  Status differs(const std::string& what, const Difference& difference) {
-    return fail(
-        ErrorKind::usage,
-        fmt::format("{} was begun with {}{}{} {}, and this run has {}", file_.name, what,
-                    difference.name.empty() ? "" : ": ", difference.name, difference.recorded, difference.given),
-        "give the same flags, or another file with --db");
+  // `whose` is empty, or says more of the setting: " for relay".
+  Status differs(const Difference& difference, const std::string& whose) {
+    return fail(ErrorKind::usage,
+                fmt::format("{} was begun with {} {}{}, and this run has {}", file_.name, difference.name,
+                            difference.recorded, whose, difference.given),
+                "give the same flags, or another file with --db");
   }
 
   Status put(const OutputKey& key, const std::string& started, std::uint32_t attempts, const Output* output,
@@ -134,7 +134,8 @@ Status Store::settle(const std::string& key, const OrderedJson& given) {
   if (!recorded) return tl::unexpected(recorded.error());
   if (!recorded->is_null()) {
     const auto difference = first_difference(*recorded, OrderedJson::parse(to_line(given)), "");
-    return difference ? impl_->differs(key, *difference) : Status(std::monostate{});
+    return difference ? impl_->differs(*difference, key == "generation" ? "" : " for the " + key)
+                      : Status(std::monostate{});
   }
   return record(key, given);
 }
@@ -164,7 +165,7 @@ Status Store::settle_policy(const StoredPolicy& policy) {
   for (const auto& one : *known) {
     if (one.name != policy.name) continue;
     const auto difference = first_difference(one.settings, OrderedJson::parse(to_line(policy.settings)), "");
-    return difference ? impl_->differs(policy.name, *difference) : Status(std::monostate{});
+    return difference ? impl_->differs(*difference, " for " + policy.name) : Status(std::monostate{});
   }
   return impl_->with([&](SQLite::Database& database) -> Status {
     SQLite::Statement insert(database, "INSERT INTO policies (name, settings) VALUES (?, ?)");
@@ -199,8 +200,7 @@ Status Store::add_problems(std::span<const StoredProblem> problems, std::span<co
       if (select.executeStep()) {
         const auto recorded = select.getColumn(0).getString();
         if (recorded == prompt) continue;
-        return impl_->differs(fmt::format("the prompt of problem {}", problem.id),
-                              {"", shown(recorded), shown(prompt)});
+        return impl_->differs({"the prompt", shown(recorded), shown(prompt)}, " for problem " + problem.id);
       }
       insert.reset();
       insert.bind(1, static_cast<std::int64_t>(positions[i]));

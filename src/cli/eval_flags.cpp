@@ -104,7 +104,6 @@ void add_eval_flags(CLI::App& app, EvalFlags& flags) {
       ->type_name("NAME");
   app.add_option("--margin", flags.margin, "how much accuracy a policy may lose, as a fraction; fix it beforehand")
       ->type_name("X")
-      ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   app.add_flag("--only-report", flags.only_report, "show what --db holds, and write nothing");
   app.add_option("--report", flags.report, "write an HTML report that needs nothing else")->type_name("FILE");
@@ -157,6 +156,10 @@ Result<std::vector<std::string>> policies_of(const EvalFlags& flags) {
 Status check_eval_flags(const EvalFlags& flags) {
   if (int{flags.json} + int{flags.markdown} + int{flags.csv} > 1)
     return fail(ErrorKind::usage, "--json, --markdown and --csv exclude each other", "give one of them");
+  if (!(flags.margin > 0 && flags.margin <= 1)) {
+    return fail(ErrorKind::usage, fmt::format("--margin is {:g}", flags.margin),
+                "give a fraction above 0 and at most 1, for example 0.02 for two points");
+  }
   if (flags.only_report) {
     if (flags.db.empty()) return fail(ErrorKind::usage, "--only-report has nothing to show", "name a file with --db");
     return std::monostate{};

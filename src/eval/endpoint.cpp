@@ -31,8 +31,6 @@ std::string words_of(const std::string& body) {
     const OrderedJson& message = error.is_object() && error.contains("message") ? error["message"] : error;
     text = message.is_string() ? message.get<std::string>() : to_line(message);
   }
-  std::replace_if(
-      text.begin(), text.end(), [](unsigned char c) { return c < 0x20; }, ' ');
   constexpr std::size_t kMost = 200;
   if (text.size() > kMost) text = text.substr(0, kMost) + "...";
   return text;
@@ -93,7 +91,7 @@ class EndpointWriter : public Writer {
         retry = true;
       }
       if (!retry || written.attempts >= options_.attempts) {
-        written.error = Error{ErrorKind::bad_input, without_key(sentence), ""};
+        written.error = Error{ErrorKind::bad_input, for_people(sentence), ""};
         return written;
       }
       if (!sleep(std::max(wait, backoff(written.attempts)), cancel)) return interrupted(written.attempts);
@@ -123,8 +121,10 @@ class EndpointWriter : public Writer {
     return !cancel.load();
   }
 
-  // Some servers repeat the key that they refuse.
-  [[nodiscard]] std::string without_key(std::string text) const {
+  // On one line, and without the key, which some servers repeat when they refuse it.
+  [[nodiscard]] std::string for_people(std::string text) const {
+    std::replace_if(
+        text.begin(), text.end(), [](unsigned char c) { return c < 0x20; }, ' ');
     if (options_.key.empty()) return text;
     for (auto at = text.find(options_.key); at != std::string::npos; at = text.find(options_.key, at))
       text.replace(at, options_.key.size(), "***");

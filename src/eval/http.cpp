@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <chrono>
 #include <cstdlib>
 #include <ctime>
 #include <string_view>
@@ -14,10 +15,16 @@ namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{64} << 20;  // of a reply
 
+using Clock = std::chrono::steady_clock;
+
 struct Exchange {
   HttpReply reply;
   const std::atomic<bool>* cancel = nullptr;
   bool too_large = false;
+  curl_off_t bytes = -1;  // in both directions, at the last progress
+  Clock::time_point progress = Clock::now();
+  double silence_s = 0;
+  bool silent = false;
 };
 
 std::size_t take_body(char* bytes, std::size_t size, std::size_t count, void* data) {
@@ -66,8 +73,16 @@ std::size_t take_header(char* bytes, std::size_t size, std::size_t count, void* 
   }
 }
 
-int watch(void* data, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
-  return static_cast<Exchange*>(data)->cancel->load() ? 1 : 0;
+// libcurl's own limit on speed takes a mean over some seconds; this one counts from the last byte.
+int watch(void* data, curl_off_t, curl_off_t received, curl_off_t, curl_off_t sent) {
+  auto& exchange = *static_cast<Exchange*>(data);
+  const auto now = Clock::now();
+  if (received + sent != exchange.bytes) {
+    exchange.bytes = received + sent;
+    exchange.progress = now;
+  }
+  exchange.silent = std::chrono::duration<double>(now - exchange.progress).count() > exchange.silence_s;
+  return exchange.silent || exchange.cancel->load() ? 1 : 0;
 }
 
 HttpFailure kind_of(CURLcode code) {
@@ -101,6 +116,7 @@ class HttpClient::Impl {
                                           const std::atomic<bool>& cancel) {
     Exchange exchange;
     exchange.cancel = &cancel;
+    exchange.silence_s = limits.silence_s;
     curl_slist* list = nullptr;
     const auto add = [&](const std::string& header) {
       if (auto* longer = curl_slist_append(list, header.c_str())) list = longer;
@@ -131,12 +147,11 @@ class HttpClient::Impl {
     set(CURLOPT_XFERINFOFUNCTION, watch);
     set(CURLOPT_XFERINFODATA, &exchange);
     set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(limits.connect_s * 1e3));
-    set(CURLOPT_LOW_SPEED_LIMIT, 1L);
-    set(CURLOPT_LOW_SPEED_TIME, std::max(1L, static_cast<long>(limits.silence_s)));
     if (limits.total_s > 0) set(CURLOPT_TIMEOUT_MS, std::max(1L, static_cast<long>(limits.total_s * 1e3)));
 
     const CURLcode code = curl_easy_perform(handle_.get());
     if (code != CURLE_OK) {
+      if (exchange.silent && !cancel.load()) return tl::unexpected(HttpError{HttpFailure::silent, "no bytes came"});
       if (exchange.too_large)
         return tl::unexpected(HttpError{HttpFailure::unusable, "the reply is larger than 64 MiB"});
       return tl::unexpected(HttpError{kind_of(code), reason[0] != '\0' ? reason.data() : curl_easy_strerror(code)});

@@ -50,6 +50,11 @@ void create_schema(SQLite::Database& database) {
   transaction.commit();
 }
 
+bool is_empty(SQLite::Database& database) {
+  return database.execAndGet("SELECT count(*) FROM sqlite_master").getInt64() == 0 &&
+         pragma(database, "application_id") == 0;
+}
+
 Status check_schema(SQLite::Database& database, const std::string& file) {
   if (pragma(database, "application_id") != kApplication)
     return foreign(file, "is a database of another program, not an evaluation");
@@ -131,8 +136,7 @@ Result<OpenedFile> open_to_write(const std::string& file) try {
   if (auto ok = check_header(file); !ok) return tl::unexpected(ok.error());
   OpenedFile opened{std::move(*lock), SQLite::Database(file, SQLite::OPEN_READWRITE, kPatienceMs), file};
   auto& database = opened.database;
-  const bool empty = database.execAndGet("SELECT count(*) FROM sqlite_master").getInt64() == 0 &&
-                     pragma(database, "application_id") == 0;
+  const bool empty = is_empty(database);
   if (!empty) {
     if (auto ok = check_schema(database, file); !ok) return tl::unexpected(ok.error());
   }
@@ -164,10 +168,7 @@ Result<OpenedFile> open_file_to_read(const std::string& file) try {
       return opened_as(name + "?immutable=1", SQLite::OPEN_URI);
     }
   }();
-  if (pragma(opened.database, "application_id") == 0 && pragma(opened.database, "user_version") == 0 &&
-      opened.database.execAndGet("SELECT count(*) FROM sqlite_master").getInt64() == 0) {
-    return foreign(file, "holds no evaluation yet");
-  }
+  if (is_empty(opened.database)) return foreign(file, "holds no evaluation yet");
   if (auto ok = check_schema(opened.database, file); !ok) return tl::unexpected(ok.error());
   return opened;
 } catch (const SQLite::Exception& error) {

@@ -9,8 +9,6 @@
 namespace relaygen::eval {
 namespace {
 
-constexpr std::uint64_t kBootstrapSeed = 1;  // the same outputs give the same intervals
-
 // One graded output, without its text.
 struct Graded {
   std::uint32_t sample = 0;
@@ -115,9 +113,9 @@ void compare(const Gathered& policy, const Gathered& baseline, const Summary& wh
   }
   summary.compared = ours.size();
   if (ours.empty() || summary.name == whole.baseline) return;
-  summary.speed_up = speed_up(ours, theirs, kBootstrapSeed);
+  summary.speed_up = speed_up(ours, theirs);
   if (!graded) return;
-  summary.difference = accuracy_difference(ours, theirs, kBootstrapSeed);
+  summary.difference = accuracy_difference(ours, theirs);
   summary.verdict = non_inferiority(*summary.difference, ours.size(), whole.margin);
   if (whole.samples == 1) summary.mcnemar = mcnemar(ours, theirs);
 }

@@ -2,12 +2,13 @@
 #
 #   make run      builds, then solves one problem with the bundled pair
 #   make test     builds, then runs all tests
+#   make web-test tests the HTML report in Chromium
 #   make build    builds build/release/relaygen
 #   make asan     all tests with the address and undefined-behaviour sanitizers;  make tsan: the thread sanitizer
 #   make fuzz     every fuzz target for FUZZ_SECONDS seconds (Clang 14)
 #   make bench    the benchmarks;  make bench-llama: large-only beside llama.cpp's llama-bench, built from source
 #   make format   formats the sources;  make format-check only checks;  make tidy runs clang-tidy
-#   make clean    deletes build/;  make distclean also the fetched llama.cpp
+#   make clean    deletes build/;  make distclean also what was fetched
 #
 # Variables:
 #   LLAMA=prebuilt|source|PATH   where llama.cpp comes from: npm's libraries, npm's source, or a checkout of your own
@@ -34,12 +35,13 @@ endif
 
 .DEFAULT_GOAL := build
 .NOTPARALLEL:
-.PHONY: run build dev test asan tsan fuzz bench bench-llama format format-check tidy clean distclean
+.PHONY: run build dev test web-test asan tsan fuzz bench bench-llama format format-check tidy clean distclean
 
 # Installs and fetches what is missing, configures build/PRESET when its options changed, builds.
 #   $(call build,PRESET,PACKAGE GROUPS,COMMAND PREFIX,TARGETS)
 define build
 @scripts/install-deps $(2)
+@scripts/fetch-web
 @set -e; llama='$(LLAMA)'; \
 case "$$llama" in prebuilt|source) scripts/fetch-llama "$$llama"; llama=$$(scripts/fetch-llama --choose "$$llama");; esac; \
 options="-DRELAYGEN_LLAMA=$$llama $(gpu_option) $${RELAYGEN_DEPS:+-DRELAYGEN_DEPS=$$RELAYGEN_DEPS}"; \
@@ -69,6 +71,12 @@ run: build
 test:
 	$(call build,release)
 	$(call run_tests,release)
+
+# The pages stay in build/release/pages.
+web-test:
+	$(call build,release,web,,render_report)
+	@scripts/fetch-web test
+	@node web/report/test/browser.mjs build/release/tests/render_report "$${RELAYGEN_DEPS:-.deps}/web-test" build/release/pages
 
 asan:
 	$(call build,asan)

@@ -1,0 +1,284 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <functional>
+#include <vector>
+
+#include "report/fields.h"
+#include "report/report.h"
+
+namespace relaygen::report {
+namespace {
+
+constexpr const char* kParts[] = {"prefill", "large decode", "small decode", "catch-up", "other"};
+
+// ---- Markdown
+
+// One line in which no character has a meaning to Markdown or HTML.
+std::string plain(std::string_view text) {
+  constexpr std::string_view kSpecial = "\\`*_[]<>|&~$#";
+  std::string result;
+  for (const char c : text) {
+    if (c == '\n' || c == '\r' || c == '\t') {
+      result += ' ';
+      continue;
+    }
+    if (kSpecial.find(c) != std::string_view::npos) result += '\\';
+    result += c;
+  }
+  return result;
+}
+
+using Format = std::string (*)(double);
+
+std::string cell(std::optional<double> value, Format format) { return value ? format(*value) : "\u2013"; }
+
+std::string cell(const Interval& interval, Format format) {
+  if (!interval.value) return "\u2013";
+  if (!interval.low || !interval.high) return format(*interval.value);
+  return fmt::format("{} ({} to {})", format(*interval.value), format(*interval.low), format(*interval.high));
+}
+
+std::string one_decimal(double value) { return digits(value, 1); }
+std::string milliseconds(double value) { return duration(value / 1e3); }
+std::string signed_percent(double fraction) { return points(fraction) + "%"; }
+
+std::string verdict_words(const OrderedJson& verdict) {
+  const std::string kind = text(verdict, "kind");
+  if (kind.empty()) return "\u2013";
+  const auto more = number(verdict, "more_questions");
+  return kind == "undecided" && more ? fmt::format("undecided (about {} more questions)", count(*more)) : plain(kind);
+}
+
+struct MarkdownColumn {
+  const char* name;
+  std::function<std::string(const OrderedJson&)> cell;
+};
+
+std::string markdown_table(const OrderedJson& rows, const std::vector<MarkdownColumn>& columns) {
+  std::string result = "|";
+  for (const MarkdownColumn& column : columns) result += fmt::format(" {} |", column.name);
+  result += "\n|";
+  for (std::size_t i = 0; i < columns.size(); ++i) result += i == 0 ? "---|" : "---:|";
+  result += "\n";
+  for (const OrderedJson& row : rows) {
+    result += "|";
+    for (const MarkdownColumn& column : columns) result += fmt::format(" {} |", column.cell(row));
+    result += "\n";
+  }
+  return result;
+}
+
+MarkdownColumn name_column(const char* key) {
+  return {"policy", [key](const OrderedJson& row) {
+            std::string name = plain(text(row, key));
+            if (const std::string endpoint = text(row, "endpoint"); !endpoint.empty()) name += " at " + plain(endpoint);
+            return name;
+          }};
+}
+
+MarkdownColumn estimate_column(const char* name, const char* key, Format format) {
+  return {name, [=](const OrderedJson& row) { return cell(interval(row, key), format); }};
+}
+
+MarkdownColumn number_column(const char* name, const char* key, Format format) {
+  return {name, [=](const OrderedJson& row) { return cell(number(row, key), format); }};
+}
+
+std::string eval_table(const OrderedJson& data) {
+  return markdown_table(
+      list(data, "policies"),
+      {name_column("name"),
+       estimate_column("accuracy", "accuracy", percent),
+       estimate_column("difference (points)", "difference", points),
+       {"verdict", [](const OrderedJson& row) { return verdict_words(field(row, "verdict")); }},
+       estimate_column("speed-up", "speed_up", times),
+       {"tokens, mean", [](const OrderedJson& row) { return cell(number(field(row, "tokens"), "mean"), count); }},
+       number_column("by the large model", "utilisation", percent),
+       number_column("handoffs", "handoffs", one_decimal),
+       number_column("truncated", "truncated", percent),
+       {"errors, missing", [](const OrderedJson& row) {
+          return fmt::format("{}, {}", cell(number(row, "errors"), count), cell(number(row, "missing"), count));
+        }}});
+}
+
+std::string bench_table(const OrderedJson& data) {
+  return markdown_table(
+      list(data, "rows"),
+      {name_column("policy"), number_column("depth", "depth", count),
+       estimate_column("time a token", "ms_per_token", milliseconds), estimate_column("speed-up", "speed_up", times),
+       estimate_column("over the ideal", "over_ideal", signed_percent), estimate_column("time", "seconds", duration),
+       number_column("tokens", "tokens", count), number_column("by the small model", "small_share", percent),
+       number_column("handoffs", "handoffs", count), number_column("dropped", "dropped", count)});
+}
+
+std::string names_of(const OrderedJson& object) {
+  std::string result;
+  if (!object.is_object()) return result;
+  for (const auto& [key, value] : object.items()) {
+    if (value.is_null() || value.is_structured()) continue;
+    const std::string shown = value.is_string() ? valid_utf8(value.get_ref<const std::string&>()) : to_line(value);
+    result += fmt::format("{}{} {}", result.empty() ? "" : ", ", plain(valid_utf8(key)), plain(shown));
+  }
+  return result;
+}
+
+// ---- CSV
+
+std::string in_quotes(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"') result += '"';
+    result += c;
+  }
+  return result + '"';
+}
+
+// A text of the data: never a formula to a spreadsheet.
+std::string csv_text(std::string text) {
+  constexpr std::string_view kFormula = "=+-@\t\r";
+  if (!text.empty() && kFormula.find(text.front()) != std::string_view::npos) text.insert(0, 1, '\'');
+  return in_quotes(text);
+}
+
+std::string csv_number(std::optional<double> value) { return value ? fmt::format("{}", *value) : ""; }
+
+class CsvTable {
+ public:
+  // A new row; the cells that follow are its.
+  void begin_row() { rows_.emplace_back(); }
+
+  void add(const std::string& column, std::string value) {
+    if (rows_.size() == 1) columns_.push_back(column);
+    rows_.back().push_back(std::move(value));
+  }
+  void add_text(const std::string& column, const OrderedJson& json, const char* key) {
+    add(column, csv_text(text(json, key)));
+  }
+  void add_number(const std::string& column, const OrderedJson& json, const char* key) {
+    add(column, csv_number(number(json, key)));
+  }
+  void add_estimate(const std::string& column, const OrderedJson& json, const char* key) {
+    const Interval estimate = interval(json, key);
+    add(column, csv_number(estimate.value));
+    add(column + "_low", csv_number(estimate.low));
+    add(column + "_high", csv_number(estimate.high));
+  }
+
+  [[nodiscard]] std::string text_of() const {
+    if (rows_.empty()) return "";
+    std::string result = line(columns_);
+    for (const auto& row : rows_) result += line(row);
+    return result;
+  }
+
+ private:
+  static std::string line(const std::vector<std::string>& cells) {
+    std::string result;
+    for (std::size_t i = 0; i < cells.size(); ++i) result += (i == 0 ? "" : ",") + cells[i];
+    return result + "\r\n";
+  }
+
+  std::vector<std::string> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+std::string eval_csv(const OrderedJson& data) {
+  CsvTable table;
+  for (const OrderedJson& policy : list(data, "policies")) {
+    table.begin_row();
+    table.add_text("policy", policy, "name");
+    table.add_text("endpoint", policy, "endpoint");
+    for (const char* key : {"outputs", "errors", "missing", "compared"}) table.add_number(key, policy, key);
+    table.add_estimate("accuracy", policy, "accuracy");
+    table.add_estimate("difference", policy, "difference");
+    const OrderedJson& mcnemar = field(policy, "mcnemar");
+    table.add_number("only_baseline", mcnemar, "only_baseline");
+    table.add_number("only_policy", mcnemar, "only_policy");
+    table.add_number("mcnemar_p", mcnemar, "p");
+    table.add_text("verdict", field(policy, "verdict"), "kind");
+    table.add_number("more_questions", field(policy, "verdict"), "more_questions");
+    for (const char* key : {"right", "wrong", "no_answer", "unfinished"}) {
+      table.add_number(key, field(policy, "verdicts"), key);
+    }
+    table.add_number("seconds", policy, "seconds");
+    table.add_estimate("speed_up", policy, "speed_up");
+    for (const char* key : {"mean", "median", "p90", "thinking_mean", "answer_mean"}) {
+      table.add_number(std::string("tokens_") + key, field(policy, "tokens"), key);
+    }
+    for (const char* key : {"utilisation", "small_share", "handoffs", "truncated"}) table.add_number(key, policy, key);
+    for (const char* key : {"prefill", "large_decode", "small_decode", "catch_up", "other"}) {
+      table.add_number(std::string(key) + "_s", field(policy, "time"), key);
+    }
+  }
+  return table.text_of();
+}
+
+std::string bench_csv(const OrderedJson& data) {
+  CsvTable table;
+  for (const OrderedJson& row : list(data, "rows")) {
+    table.begin_row();
+    table.add_text("policy", row, "policy");
+    table.add_number("depth", row, "depth");
+    for (const char* key : {"seconds", "ms_per_token", "speed_up"}) table.add_estimate(key, row, key);
+    for (const char* key : {"tokens", "small_share", "handoffs", "dropped"}) table.add_number(key, row, key);
+    for (const char* name : kParts) {
+      const OrderedJson& parts = list(row, "parts");
+      const auto found =
+          std::find_if(parts.begin(), parts.end(), [&](const OrderedJson& part) { return text(part, "part") == name; });
+      const OrderedJson part = found == parts.end() ? OrderedJson() : *found;
+      std::string column = name;
+      std::replace_if(
+          column.begin(), column.end(), [](char c) { return c == ' ' || c == '-'; }, '_');
+      table.add_number(column + "_batches", part, "batches");
+      table.add_number(column + "_s", part, "actual");
+      table.add_number(column + "_ideal_s", part, "ideal");
+    }
+    table.add_number("ideal_s", row, "ideal_seconds");
+    table.add_estimate("over_ideal", row, "over_ideal");
+  }
+  return table.text_of();
+}
+
+}  // namespace
+
+std::string report_markdown(const OrderedJson& data) {
+  const std::string title = text(data, "title");
+  std::string result = fmt::format("# {}\n", title.empty() ? "RelayGen report" : plain(title));
+  std::string headline = text(data, "headline");
+  if (headline.empty()) headline = report_headline(data);
+  if (!headline.empty()) result += fmt::format("\n{}\n", plain(headline));
+  for (const OrderedJson& note : list(data, "notes")) {
+    if (note.is_string()) result += fmt::format("\n> {}\n", plain(valid_utf8(note.get_ref<const std::string&>())));
+  }
+  const std::string kind = text(data, "kind");
+  if (kind == "eval" && !list(data, "policies").empty()) result += "\n" + eval_table(data);
+  if (kind == "bench" && !list(data, "rows").empty()) result += "\n" + bench_table(data);
+  result += "\nParentheses hold 95% intervals.\n";
+
+  std::string facts;
+  const auto fact = [&](const char* name, const std::string& value) {
+    if (!value.empty()) facts += fmt::format("- {}: {}\n", name, value);
+  };
+  fact("models", names_of(field(data, "models")));
+  fact("profile", plain(text(data, "profile")));
+  fact("dataset", names_of(field(data, "dataset")));
+  fact("workload", names_of(field(data, "workload")));
+  fact("settings", names_of(field(data, "settings")));
+  fact("machine", names_of(field(data, "machine")));
+  fact("program", plain(text(data, "program")));
+  fact("command", plain(text(data, "command")));
+  fact("made", plain(text(data, "created")));
+  if (!facts.empty()) result += "\n" + facts;
+  return result;
+}
+
+std::string report_csv(const OrderedJson& data) {
+  const std::string kind = text(data, "kind");
+  if (kind == "eval") return eval_csv(data);
+  if (kind == "bench") return bench_csv(data);
+  return "";
+}
+
+}  // namespace relaygen::report

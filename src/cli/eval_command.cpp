@@ -220,9 +220,6 @@ Result<int> evaluate(const EvalFlags& flags, const std::string& command) {
   if (!problems) return tl::unexpected(problems.error());
   auto rows = choose_rows(flags);
   if (!rows) return tl::unexpected(rows.error());
-  if (!rows->policies.empty()) {
-    if (auto pair = pair_options(flags.models); !pair) return tl::unexpected(pair.error());
-  }
   auto store = flags.db.empty() ? eval::Store::in_memory() : eval::Store::open(flags.db);
   if (!store) return tl::unexpected(store.error());
   const auto seed = choose_seed(*store, flags);
@@ -270,7 +267,9 @@ Result<int> report_only(const EvalFlags& flags, const std::string& command) {
     if (!samples) return tl::unexpected(samples.error());
     options.samples = std::max(1U, *samples);
   }
-  return finish(*store, options, flags, command);
+  const auto runs = store->runs();
+  if (!runs) return tl::unexpected(runs.error());
+  return finish(*store, options, flags, runs->empty() ? command : runs->back().command);
 }
 
 Result<int> run(const EvalFlags& flags, const std::string& command) {

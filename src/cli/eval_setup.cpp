@@ -189,6 +189,7 @@ Result<Rows> choose_rows(const EvalFlags& flags) {
   if (auto ok = check_rate(flags, rate); !ok) return tl::unexpected(ok.error());
   const auto has = [&](std::string_view name) { return std::find(names->begin(), names->end(), name) != names->end(); };
   if (!names->empty()) {
+    if (auto pair = pair_options(flags.models); !pair) return tl::unexpected(pair.error());
     GenerationFlags generation = flags.generation;
     generation.policy = has("relay") ? "relay" : has("all-candidates") ? "all-candidates" : "large-only";
     if (has("random") && flags.random_rate == "match") generation.policy = "relay";
@@ -247,11 +248,11 @@ OrderedJson generation_settings(const EvalFlags& flags, const ChosenProblems& pr
     json["penalty_last_n"] = sampling.penalty_last_n;
   }
   json["seed"] = seed;
-  json["budget"] = budgets.total;
-  json["thinking_budget"] = budgets.thinking;
-  json["answer_budget"] = budgets.answer;
-  json["stop"] = flags.generation.stop;
-  json["system_prompt"] = flags.generation.system;
+  if (budgets.total >= 0) json["budget"] = budgets.total;
+  if (budgets.thinking >= 0) json["thinking_budget"] = budgets.thinking;
+  if (budgets.answer >= 0) json["answer_budget"] = budgets.answer;
+  if (!flags.generation.stop.empty()) json["stop"] = flags.generation.stop;
+  if (!flags.generation.system.empty()) json["system_prompt"] = flags.generation.system;
   json["thinking"] = !flags.generation.no_thinking;
   json["template"] = problems.template_text;
   return json;

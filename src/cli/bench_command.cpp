@@ -28,10 +28,11 @@ struct BenchFlags {
   ModelFlags models;
   GenerationFlags generation;
   std::vector<std::string> policies{"large-only", "relay"};
-  std::string trace, prompts, report;
+  std::string trace, prompts;
   std::vector<std::size_t> depths{256};
   std::size_t windows = 4, tokens = 128, first = 5, repetitions = 5;
-  bool json = false, explain = false;
+  bool explain = false;
+  OutputFlags output;
 };
 
 // The prompts of live texts: the file's, or held-out problems of the bundled pair.
@@ -99,43 +100,59 @@ Result<Outcome> live(const BenchFlags& flags, Session& session, std::span<const 
   return outcome;
 }
 
-void print_rows(const bench::BenchResult& result) {
-  out("{:<16}{:>8}{:>12}  {:<24}{:>7}{:>10}  {}\n", "policy", "tokens", "ms a token", "speed-up", "small", "handoffs",
-      "over ideal");
+std::string rows_table(const bench::BenchResult& result) {
+  std::string table = fmt::format("{:<16}{:>8}{:>12}  {:<24}{:>7}{:>10}  {}\n", "policy", "tokens", "ms a token",
+                                  "speed-up", "small", "handoffs", "over ideal");
   for (const bench::BenchRow& row : result.rows) {
     const auto tokens = static_cast<double>(row.usage.generated());
-    const auto time = median(row.seconds);
-    const auto times = median(row.speed_up);
-    out("{:<16}{:>8}{:>12.3f}  {:<24}{:>6.1f}%{:>10}", row.policy, row.usage.generated(), 1e3 * time.value / tokens,
-        fmt::format("{:.3f}x ({:.3f} to {:.3f})", times.value, times.low, times.high),
-        100 * static_cast<double>(row.usage.small) / tokens, row.usage.handoffs);
+    const Estimate time = median(row.seconds);
+    const Estimate times = median(row.speed_up);
+    table += fmt::format("{:<16}{:>8}{:>12.3f}  {:<24}{:>6.1f}%{:>10}", row.policy, row.usage.generated(),
+                         1e3 * time.value / tokens,
+                         fmt::format("{:.3f}x ({:.3f} to {:.3f})", times.value, times.low, times.high),
+                         100 * static_cast<double>(row.usage.small) / tokens, row.usage.handoffs);
     if (!row.over_ideal.empty()) {
-      const auto over = median(row.over_ideal);
-      out("  {:+.1f}% ({:+.1f} to {:+.1f})", 100 * over.value, 100 * over.low, 100 * over.high);
+      const Estimate over = median(row.over_ideal);
+      table += fmt::format("  {:+.1f}% ({:+.1f} to {:+.1f})", 100 * over.value, 100 * over.low, 100 * over.high);
     }
-    out("\n");
+    table += '\n';
   }
+  return table;
 }
 
-void print_result(const BenchFlags& flags, const bench::BenchResult& result) {
+std::string result_text(const BenchFlags& flags, const bench::BenchResult& result) {
+  std::string text;
   if (!flags.trace.empty()) {
-    out("\nbehind {} tokens (both models read them in {:.2f} s a window)\n", result.rows.front().depth,
-        result.prefill / static_cast<double>(flags.windows));
+    text += fmt::format("\nbehind {} tokens (both models read them in {:.2f} s a window)\n", result.rows.front().depth,
+                        result.prefill / static_cast<double>(flags.windows));
   }
-  print_rows(result);
+  text += rows_table(result);
   for (const bench::BenchRow& row : result.rows) {
     if (const auto seconds = bench::handoff_overhead(row, result.rows.front()))
-      out("a handoff of {} costs {:.1f} us beyond its batches\n", row.policy, 1e6 * *seconds);
+      text += fmt::format("a handoff of {} costs {:.1f} us beyond its batches\n", row.policy, 1e6 * *seconds);
   }
-  if (!flags.explain) return;
+  if (!flags.explain) return text;
   for (const bench::BenchRow& row : result.rows) {
-    out("\n{}, seconds of one repetition\n", row.policy);
-    out("{}", parts_table(row.actual, row.ideal, row.other));
+    text +=
+        fmt::format("\n{}, seconds of one repetition\n{}", row.policy, parts_table(row.actual, row.ideal, row.other));
   }
+  return text;
 }
 
-OrderedJson to_json(const BenchFlags& flags, const Session& session, const Outcome& outcome) {
-  OrderedJson json = provenance("bench", &session.pair->info());
+std::string text_of(const BenchFlags& flags, const Outcome& outcome) {
+  std::string text = fmt::format("{}; {} repetitions\n", outcome.workload, flags.repetitions);
+  for (const bench::BenchResult& result : outcome.depths) text += result_text(flags, result);
+  return text;
+}
+
+OrderedJson to_json(const BenchFlags& flags, const Session& session, const Outcome& outcome,
+                    const std::string& command) {
+  OrderedJson json = provenance("bench", command, session.pair->info());
+  if (flags.models.bundled()) {
+    json["notes"].push_back(
+        "The bundled pair is too small to show speed: a batch of its tokens is hardly cheaper than the tokens one by "
+        "one.");
+  }
   json["title"] = fmt::format("{} side by side", fmt::join(flags.policies, ", "));
   json["profile"] = session.profile.name;
   json["workload"] = {{"kind", flags.trace.empty() ? "live" : "replay"}, {"text", outcome.workload}};
@@ -155,7 +172,8 @@ OrderedJson to_json(const BenchFlags& flags, const Session& session, const Outco
   return json;
 }
 
-Result<int> bench_pair(const BenchFlags& flags) {
+Result<int> bench_pair(const BenchFlags& flags, const std::string& command) {
+  if (auto ok = check_output_flags(flags.output); !ok) return tl::unexpected(ok.error());
   handle_interrupts();
   if (flags.policies.empty() || flags.repetitions < 1 || flags.windows < 1 || flags.tokens < 1 || flags.first < 1)
     return fail(ErrorKind::usage, "there is nothing to measure", "give at least one policy, repetition and text");
@@ -183,19 +201,15 @@ Result<int> bench_pair(const BenchFlags& flags) {
       flags.trace.empty() ? live(flags, *session, *policies, options) : replay(flags, *session, *policies, options);
   if (!outcome) return tl::unexpected(outcome.error());
   bar.clear();
-  if (flags.json) {
-    out("{}\n", to_line(to_json(flags, *session, *outcome)));
-  } else {
-    out("{}; {} repetitions\n", outcome->workload, flags.repetitions);
-    for (const bench::BenchResult& result : outcome->depths) print_result(flags, result);
-  }
-  if (auto flushed = flush_output(); !flushed) return tl::unexpected(flushed.error());
+  const OrderedJson json = to_json(flags, *session, *outcome, command);
+  if (auto shown = show_result(json, text_of(flags, *outcome), flags.output); !shown)
+    return tl::unexpected(shown.error());
   return 0;
 }
 
 }  // namespace
 
-void add_bench_command(CLI::App& app, int& code) {
+void add_bench_command(CLI::App& app, const std::vector<std::string>& arguments, int& code) {
   auto flags = std::make_shared<BenchFlags>();
   CLI::App* command = app.add_subcommand("bench", "measure policies side by side on this machine");
   command->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
@@ -220,12 +234,12 @@ void add_bench_command(CLI::App& app, int& code) {
   command->add_option("--first", flags->first, "with live prompts: take the first N")->capture_default_str();
   command->add_option("-r,--repetitions", flags->repetitions, "interleaved repetitions")->capture_default_str();
   command->add_flag("--explain", flags->explain, "set predicted beside actual time, part by part");
-  command->add_flag("--json", flags->json, "print one JSON object");
+  add_output_flags(*command, flags->output);
   add_model_flags(*command, flags->models);
   add_relay_flags(*command, flags->generation);
   add_sampling_flags(*command, flags->generation);
-  command->callback([flags, &code] {
-    auto result = bench_pair(*flags);
+  command->callback([flags, line = command_line(arguments), &code] {
+    auto result = bench_pair(*flags, line);
     if (!result) print_error(result.error());
     code = result ? *result : exit_code(result.error().kind);
   });

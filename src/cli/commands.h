@@ -2,6 +2,8 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
 
 namespace relaygen::cli {
 
@@ -9,7 +11,9 @@ void add_run_command(CLI::App& app, int& exit_code);
 void add_chat_command(CLI::App& app, int& exit_code);
 void add_segment_command(CLI::App& app, int& exit_code);
 void add_check_command(CLI::App& app, int& exit_code);
-void add_plan_command(CLI::App& app, int& exit_code);
-void add_bench_command(CLI::App& app, int& exit_code);
+/// These put the program's arguments into their results.
+void add_plan_command(CLI::App& app, const std::vector<std::string>& arguments, int& exit_code);
+void add_bench_command(CLI::App& app, const std::vector<std::string>& arguments, int& exit_code);
+void add_eval_command(CLI::App& app, const std::vector<std::string>& arguments, int& exit_code);
 
 }  // namespace relaygen::cli

@@ -5,6 +5,7 @@
 
 namespace relaygen::cli {
 
+inline constexpr int kExitIncomplete = 10;  // outputs of an evaluation are missing
 inline constexpr int kExitInterrupted = 130;
 
 [[nodiscard]] constexpr int exit_code(ErrorKind kind) {

@@ -9,7 +9,6 @@
 #include "cli/exit_code.h"
 #include "cli/options.h"
 #include "cli/output.h"
-#include "cli/provenance.h"
 #include "cli/session.h"
 
 namespace relaygen::cli {
@@ -22,15 +21,17 @@ int run(int argc, const char* const* argv) {
   app.require_subcommand(1);
   app.footer(
       "Help on a command: relaygen COMMAND --help. Exit codes: 0 success, 2 usage, 3 model file, 4 pair, 5 profile, 6 "
-      "input, 7 memory, 8 decode, 9 output, 130 interrupted.");
+      "input, 7 memory, 8 decode, 9 output, 10 outputs of an evaluation are missing, 130 interrupted.");
   app.get_formatter()->column_width(34);
   int exit_code = 0;
   add_run_command(app, exit_code);
   add_chat_command(app, exit_code);
   add_segment_command(app, exit_code);
   add_check_command(app, exit_code);
-  add_plan_command(app, exit_code);
-  add_bench_command(app, exit_code);
+  const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  add_plan_command(app, words, exit_code);
+  add_bench_command(app, words, exit_code);
+  add_eval_command(app, words, exit_code);
   if (argc < 2) {
     out("{}", app.help());
     return relaygen::cli::exit_code(ErrorKind::usage);
@@ -40,10 +41,9 @@ int run(int argc, const char* const* argv) {
   if (!command.starts_with('-') &&
       std::none_of(known.begin(), known.end(), [&](const CLI::App* one) { return one->get_name() == command; })) {
     print_error({ErrorKind::usage, fmt::format("there is no command '{}'", command),
-                 "choose one of run, chat, segment, check, plan, bench"});
+                 "choose one of run, chat, segment, check, plan, bench, eval"});
     return relaygen::cli::exit_code(ErrorKind::usage);
   }
-  remember_command(argc, argv);
   try {
     auto arguments = expand_short_flags(argc, argv);
     std::reverse(arguments.begin(), arguments.end());  // CLI11 takes the last first

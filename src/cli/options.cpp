@@ -294,8 +294,8 @@ std::vector<std::string> policy_words() {
   return words;
 }
 
-std::string full_policy_name(const std::string& word) {
-  return word == "large" || word == "small" ? word + "-only" : word;
+std::string full_policy_name(std::string_view word) {
+  return std::string(word) + (word == "large" || word == "small" ? "-only" : "");
 }
 
 }  // namespace relaygen::cli

@@ -59,6 +59,6 @@ void add_sampling_flags(CLI::App& app, GenerationFlags& flags);
 
 /// What names a policy in a list of them: the names, and "large" and "small" for large-only and small-only.
 [[nodiscard]] std::vector<std::string> policy_words();
-[[nodiscard]] std::string full_policy_name(const std::string& word);
+[[nodiscard]] std::string full_policy_name(std::string_view word);
 
 }  // namespace relaygen::cli

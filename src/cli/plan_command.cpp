@@ -103,7 +103,7 @@ OrderedJson shares_to_json(const PlanFlags& flags, const CostModel& costs) {
   return json;
 }
 
-Result<int> plan(const PlanFlags& flags) {
+Result<int> plan(const PlanFlags& flags, const std::string& command) {
   handle_interrupts();
   GenerationFlags generation = flags.generation;
   generation.policy = flags.trace.empty() ? "large-only" : policy_to_load(flags.policies);
@@ -115,7 +115,7 @@ Result<int> plan(const PlanFlags& flags) {
   auto costs = measure(flags, *session->pair);
   if (!costs) return tl::unexpected(costs.error());
 
-  OrderedJson json = provenance("plan", &session->pair->info());
+  OrderedJson json = provenance("plan", command, session->pair->info());
   json["batch_costs"] = bench::costs_to_json(*costs);
   if (flags.trace.empty()) {
     json["shares"] = shares_to_json(flags, *costs);
@@ -142,7 +142,7 @@ Result<int> plan(const PlanFlags& flags) {
 
 }  // namespace
 
-void add_plan_command(CLI::App& app, int& code) {
+void add_plan_command(CLI::App& app, const std::vector<std::string>& arguments, int& code) {
   auto flags = std::make_shared<PlanFlags>();
   CLI::App* command = app.add_subcommand("plan", "predict what each policy would take on this machine");
   command->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
@@ -165,8 +165,8 @@ void add_plan_command(CLI::App& app, int& code) {
   command->add_flag("--json", flags->json, "print one JSON object");
   add_model_flags(*command, flags->models);
   add_relay_flags(*command, flags->generation);
-  command->callback([flags, &code] {
-    auto result = plan(*flags);
+  command->callback([flags, line = command_line(arguments), &code] {
+    auto result = plan(*flags, line);
     if (!result) print_error(result.error());
     code = result ? *result : exit_code(result.error().kind);
   });

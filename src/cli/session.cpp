@@ -71,6 +71,11 @@ void warn_of_foreign_profile(const Profile& profile, const PairInfo& info) {
 
 }  // namespace
 
+void warn_of_doubts(const PairInfo& info, const Profile* profile) {
+  warn_of_the_pair(info);
+  if (profile != nullptr) warn_of_foreign_profile(*profile, info);
+}
+
 void print_error(const Error& error) {
   const bool color = use_color(ColorMode::automatic, STDERR_FILENO);
   note("{} {}.{}\n", paint("relaygen:", "\x1b[1;31m", color), error.message,
@@ -107,9 +112,8 @@ Result<Session> open_session(const ModelFlags& models, const GenerationFlags& ge
   if (auto ok = check_values(values); !ok) return tl::unexpected(ok.error());
   auto pair = load_pair(models);
   if (!pair) return tl::unexpected(pair.error());
-  warn_of_the_pair((*pair)->info());
-  if (generation.policy == "relay" || generation.policy == "all-candidates")
-    warn_of_foreign_profile(*profile, (*pair)->info());
+  const bool uses_cues = generation.policy == "relay" || generation.policy == "all-candidates";
+  warn_of_doubts((*pair)->info(), uses_cues ? &*profile : nullptr);
   const std::uint64_t seed =
       generation.seed >= 0 ? static_cast<std::uint64_t>(generation.seed) : std::random_device{}();
   return Session{std::move(*pair), std::move(*profile), std::move(*prepared), seed};
@@ -137,19 +141,25 @@ std::string policy_to_load(std::span<const std::string> words) {
 
 Result<Request> make_request(const Session& session, const GenerationFlags& flags,
                              std::span<const ChatMessage> messages) {
-  auto prompt = session.pair->render(messages, !flags.no_thinking);
+  auto request = make_request(*session.pair, session.prepared, flags, messages);
+  if (request) request->seed = session.seed;
+  return request;
+}
+
+Result<Request> make_request(const Pair& pair, const PreparedPolicy& prepared, const GenerationFlags& flags,
+                             std::span<const ChatMessage> messages) {
+  auto prompt = pair.render(messages, !flags.no_thinking);
   if (!prompt) return tl::unexpected(prompt.error());
   Request request;
   request.prompt = std::move(prompt->tokens);
   request.tags = std::move(prompt->tags);
   request.prompt_state = prompt->state;
-  request.policy = session.prepared.policy;
+  request.policy = prepared.policy;
   // The evidence for the small model's answers is about answers that follow the large model's thinking.
   if (flags.answer_by == "auto" && prompt->state == PromptState::answering)
     request.policy.answer_by = request.policy.thinker;
-  request.cues = session.prepared.cues;
+  request.cues = prepared.cues;
   request.sampling = flags.sampling;
-  request.seed = session.seed;
   request.budgets = flags.budgets;
   request.stop = flags.stop;
   return request;

@@ -35,6 +35,14 @@ struct Session {
 [[nodiscard]] Result<Request> make_request(const Session& session, const GenerationFlags& flags,
                                            std::span<const ChatMessage> messages);
 
+/// The same for any policy of a pair; the seed stays at 0.
+[[nodiscard]] Result<Request> make_request(const Pair& pair, const PreparedPolicy& prepared,
+                                           const GenerationFlags& flags, std::span<const ChatMessage> messages);
+
+/// Warns on standard error of what looks wrong about the pair, and of a profile that was made for another one. The
+/// profile may be null.
+void warn_of_doubts(const PairInfo& info, const Profile* profile);
+
 /// "relaygen: message" and the hint on standard error.
 void print_error(const Error& error);
 void print_warning(std::string_view message);

@@ -52,14 +52,16 @@ ProgressBar::ProgressBar() : terminal_(::isatty(STDERR_FILENO) == 1), start_(now
 
 ProgressBar::~ProgressBar() { clear(); }
 
-void ProgressBar::show(std::string_view what, float fraction) {
+void ProgressBar::show(std::string_view what, float fraction, std::string_view after) {
   const int percent = static_cast<int>(fraction * 100);
-  if (!terminal_ || percent == last_percent_ || now() - start_ < kPatience) return;
+  if (!terminal_ || (percent == last_percent_ && after == last_after_) || now() - start_ < kPatience) return;
   last_percent_ = percent;
+  last_after_ = after;
   constexpr int kWidth = 30;
   const int filled = percent * kWidth / 100;
-  note("\r{} [{}{}] {:3}%", what, std::string(static_cast<std::size_t>(filled), '='),
-       std::string(static_cast<std::size_t>(kWidth - filled), ' '), percent);
+  note("\r{} [{}{}] {:3}%{}{}{}", what, std::string(static_cast<std::size_t>(filled), '='),
+       std::string(static_cast<std::size_t>(kWidth - filled), ' '), percent, after.empty() ? "" : " ", after,
+       after.empty() ? "" : "\x1b[K");
   std::fflush(stderr);
   shown_ = true;
 }
@@ -70,6 +72,12 @@ void ProgressBar::clear() {
   std::fflush(stderr);
   shown_ = false;
   last_percent_ = -1;
+}
+
+std::string rough_time(double seconds) {
+  if (seconds < 90) return fmt::format("{:.0f} s", seconds);
+  if (seconds < 90 * 60) return fmt::format("{:.0f} min", seconds / 60);
+  return fmt::format("{:.1f} h", seconds / 3600);
 }
 
 }  // namespace relaygen::cli

@@ -31,14 +31,20 @@ class ProgressBar {
   ~ProgressBar();
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
-  void show(std::string_view what, float fraction);
+  /// `after` stands behind the percentage, for example the time left.
+  void show(std::string_view what, float fraction, std::string_view after = {});
   void clear();
+  [[nodiscard]] bool on_terminal() const noexcept { return terminal_; }
 
  private:
   bool terminal_;
   bool shown_ = false;
   double start_;
   int last_percent_ = -1;
+  std::string last_after_;
 };
+
+/// "40 s", "12 min", "3.5 h": a time for people, roughly.
+[[nodiscard]] std::string rough_time(double seconds);
 
 }  // namespace relaygen::cli

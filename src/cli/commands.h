@@ -9,5 +9,6 @@ void add_run_command(CLI::App& app, int& exit_code);
 void add_chat_command(CLI::App& app, int& exit_code);
 void add_segment_command(CLI::App& app, int& exit_code);
 void add_check_command(CLI::App& app, int& exit_code);
+void add_grade_command(CLI::App& app, int& exit_code);
 
 }  // namespace relaygen::cli

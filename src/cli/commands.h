@@ -13,5 +13,6 @@ void add_segment_command(CLI::App& app, int& exit_code);
 void add_check_command(CLI::App& app, int& exit_code);
 /// `arguments` are those of the program, to tell how to go on.
 void add_eval_command(CLI::App& app, const std::vector<std::string>& arguments, int& exit_code);
+void add_grade_command(CLI::App& app, int& exit_code);
 
 }  // namespace relaygen::cli

@@ -29,6 +29,7 @@ int run(int argc, const char* const* argv) {
   add_segment_command(app, exit_code);
   add_check_command(app, exit_code);
   add_eval_command(app, {argv + std::min(argc, 1), argv + argc}, exit_code);
+  add_grade_command(app, exit_code);
   if (argc < 2) {
     out("{}", app.help());
     return relaygen::cli::exit_code(ErrorKind::usage);
@@ -38,7 +39,7 @@ int run(int argc, const char* const* argv) {
   if (!command.starts_with('-') &&
       std::none_of(known.begin(), known.end(), [&](const CLI::App* one) { return one->get_name() == command; })) {
     print_error({ErrorKind::usage, fmt::format("there is no command '{}'", command),
-                 "choose one of run, chat, segment, check, eval"});
+                 "choose one of run, chat, segment, check, eval, grade"});
     return relaygen::cli::exit_code(ErrorKind::usage);
   }
   try {

@@ -300,5 +300,29 @@ TEST(Segment, ReadsJsonLinesFromStandardInput) {
   EXPECT_EQ(std::count(result.output.begin(), result.output.end(), '\n'), 2);
 }
 
+// ---------------------------------------------------------------- grade
+
+TEST(Grade, ComparesAnswersAndGradesTexts) {
+  const TemporaryFile file(
+      "{\"given\": \"0.5\", \"expected\": \"\\\\frac{1}{2}\"}\n\n"
+      "{\"response\": \"<think>\\\\boxed{1}</think> It is \\\\boxed{2}.\", \"expected\": 2}\n"
+      "{\"response\": \"<think>So\", \"expected\": 2}\n"
+      "{\"response\": \"The answer is (C).\", \"expected\": \"B\", \"kind\": \"choice\", \"options\": 4}\n");
+  const auto result = relaygen("grade " + file.path());
+  EXPECT_EQ(result.code, 0) << result.error;
+  EXPECT_EQ(result.output,
+            "{\"same\":true}\n{\"verdict\":\"right\",\"answer\":\"2\"}\n{\"verdict\":\"unfinished\",\"answer\":\"\"}\n"
+            "{\"verdict\":\"wrong\",\"answer\":\"C\"}\n");
+  EXPECT_NE(result.error.find("1 of 3 texts are right"), std::string::npos) << result.error;
+}
+
+TEST(Grade, ABadLineIsNamed) {
+  const TemporaryFile broken("{\"given\": \"1\", \"expected\": \"1\"}\n{oops}\n");
+  expect_sentence(relaygen("grade " + broken.path()), 6, "line 2: no valid JSON object");
+  const TemporaryFile incomplete("{\"given\": \"1\"}\n");
+  expect_sentence(relaygen("grade " + incomplete.path()), 6, "line 1: no \"expected\"");
+  expect_sentence(relaygen("grade < /dev/null"), 6, "holds no answers");
+}
+
 }  // namespace
 }  // namespace relaygen::testing

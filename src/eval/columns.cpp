@@ -31,7 +31,7 @@ std::optional<std::string> look_for(const Row& row, std::initializer_list<std::s
 
 std::string columns_of(const Row& row) {
   std::vector<std::string> names;
-  for (const auto& [key, value] : row.columns.items()) names.push_back("'" + key + "'");
+  for (const auto& [key, value] : row.columns.items()) names.push_back(in_quotes(key));
   return names.empty() ? "no columns" : fmt::format("the columns {}", fmt::join(names, ", "));
 }
 
@@ -42,7 +42,8 @@ Status check_named(const Row& first, const std::string& file, const ColumnNames&
   names.insert(names.end(), wanted.wrong.begin(), wanted.wrong.end());
   for (const auto& name : names) {
     if (name.empty() || first.columns.contains(name)) continue;
-    return fail(ErrorKind::usage, fmt::format("{} has no column '{}': it has {}", file, name, columns_of(first)),
+    return fail(ErrorKind::usage,
+                fmt::format("{} has no column {}: it has {}", file, in_quotes(name), columns_of(first)),
                 "name one of those");
   }
   return std::monostate{};

@@ -29,18 +29,21 @@ tl::unexpected<Error> bad_row(const Row& row, std::string what, std::string hint
 Result<std::string> expected_answer(const Row& row, const FoundColumns& columns) {
   const auto text = text_of(row, *columns.answer);
   if (!text || trimmed(*text).empty())
-    return bad_row(row, fmt::format("there is no answer in '{}'", *columns.answer), "fill it in or leave the row out");
+    return bad_row(row, fmt::format("there is no answer in {}", in_quotes(*columns.answer)),
+                   "fill it in or leave the row out");
+  std::string_view answer = trimmed(*text);
+  std::optional<std::string> boxed;
   if (columns.answer_is_solution) {
-    if (text->find("\\boxed") == std::string::npos)
+    boxed = text->find("\\boxed") == std::string::npos ? std::nullopt : extract_answer(*text, AnswerKind::math);
+    if (!boxed)
       return bad_row(row, "the solution holds no \\boxed answer",
                      "name the column of the answers with --answer-column");
-    auto answer = extract_answer(*text, AnswerKind::math);
-    if (!answer) return bad_row(row, "the \\boxed answer of the solution is not closed", "close its brace");
-    return *answer;
+    answer = trimmed(*boxed);
+  } else if (const auto mark = answer.rfind("####"); mark != std::string_view::npos) {
+    answer = trimmed(answer.substr(mark + 4));
   }
-  if (const auto mark = text->rfind("####"); mark != std::string::npos)
-    return std::string(trimmed(std::string_view(*text).substr(mark + 4)));
-  return std::string(trimmed(*text));
+  if (answer.empty()) return bad_row(row, "the answer is empty", "fill it in or leave the row out");
+  return std::string(answer);
 }
 
 // Options of one list (also {"text": [...]}) or of several columns; empty where they are not texts.
@@ -91,7 +94,8 @@ Status read_choice(const Row& row, const FoundColumns& columns, Problem& problem
   const auto text = text_of(row, *columns.answer);
   const std::string answer(trimmed(text.value_or("")));
   if (answer.empty())
-    return bad_row(row, fmt::format("there is no answer in '{}'", *columns.answer), "fill it in or leave the row out");
+    return bad_row(row, fmt::format("there is no answer in {}", in_quotes(*columns.answer)),
+                   "fill it in or leave the row out");
   problem.options = read_options(row, columns.wrong.empty() ? columns.options : columns.wrong);
   if (!columns.wrong.empty()) {
     problem.options.push_back(answer);
@@ -103,7 +107,8 @@ Status read_choice(const Row& row, const FoundColumns& columns, Problem& problem
   }
   auto right = right_letter(problem.options, answer);
   if (!right) {
-    return bad_row(row, fmt::format("the answer '{}' is none of the {} options", answer, problem.options.size()),
+    return bad_row(row,
+                   fmt::format("the answer {} is none of the {} options", in_quotes(answer), problem.options.size()),
                    "give the text of an option, its letter, or its number from 0");
   }
   problem.expected = std::move(*right);
@@ -115,14 +120,16 @@ Result<Problem> read_problem(const Row& row, std::size_t number, const FoundColu
   problem.kind = columns.kind;
   const auto question = text_of(row, columns.question);
   if (!question)
-    return bad_row(row, fmt::format("there is no text in '{}'", columns.question), "fill it in or leave the row out");
+    return bad_row(row, fmt::format("there is no text in {}", in_quotes(columns.question)),
+                   "fill it in or leave the row out");
   problem.question = std::string(trimmed(*question));
   if (problem.question.empty()) return bad_row(row, "the question is empty", "fill it in or leave the row out");
   problem.id = fmt::format("{}", number);
   if (columns.id) {
     auto id = text_of(row, *columns.id);
     if (!id || trimmed(*id).empty())
-      return bad_row(row, fmt::format("there is no id in '{}'", *columns.id), "fill it in or leave the row out");
+      return bad_row(row, fmt::format("there is no id in {}", in_quotes(*columns.id)),
+                     "fill it in or leave the row out");
     problem.id = std::string(trimmed(*id));
   }
   if (columns.kind == AnswerKind::choice) {
@@ -162,7 +169,7 @@ Result<Dataset> parse_dataset(std::string_view content, const std::string& file,
     auto problem = read_problem(row, dataset.problems.size() + 1, *columns);
     if (!problem) return tl::unexpected(problem.error());
     if (const auto [other, is_new] = seen.emplace(problem->id, row.where); !is_new) {
-      return bad_row(row, fmt::format("the id '{}' stands in {} already", problem->id, other->second),
+      return bad_row(row, fmt::format("the id {} stands in {} already", in_quotes(problem->id), other->second),
                      "make the ids unique, or name another column with --id-column");
     }
     dataset.problems.push_back(std::move(*problem));

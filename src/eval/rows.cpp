@@ -55,6 +55,20 @@ Result<std::vector<Row>> parse_any(std::string_view content, const std::string& 
 
 }  // namespace
 
+std::string in_quotes(std::string_view value) {
+  constexpr std::size_t kMost = 60;
+  std::string text(value.substr(0, kMost));
+  while (!text.empty() && value.size() > kMost && (static_cast<unsigned char>(text.back()) & 0xC0) == 0x80)
+    text.pop_back();  // not in the middle of a character
+  if (value.size() > kMost) {
+    if (!text.empty() && static_cast<unsigned char>(text.back()) >= 0xC0) text.pop_back();
+    text += "...";
+  }
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return c < 0x20; }, ' ');
+  return "'" + text + "'";
+}
+
 Result<std::vector<Row>> parse_rows(std::string_view content, const std::string& source) {
   if (content.starts_with("\xEF\xBB\xBF")) content.remove_prefix(3);
   if (auto ok = check_lines(content, source); !ok) return tl::unexpected(ok.error());

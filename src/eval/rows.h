@@ -21,6 +21,9 @@ struct Row {
 /// Errors: bad_input naming the line, or the element of an array.
 [[nodiscard]] Result<std::vector<Row>> parse_rows(std::string_view content, const std::string& source);
 
+/// A value in quotes for a message: on one line, and not too long.
+[[nodiscard]] std::string in_quotes(std::string_view value);
+
 /// The three formats one by one.
 [[nodiscard]] Result<std::vector<Row>> parse_json_lines(std::string_view content, const std::string& source);
 [[nodiscard]] Result<std::vector<Row>> parse_json_array(std::string_view content, const std::string& source);

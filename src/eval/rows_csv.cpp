@@ -48,7 +48,7 @@ struct Table {
     std::set<std::string> seen;
     for (const auto& name : header) {
       if (seen.insert(name).second || name.empty()) continue;
-      error = Error{ErrorKind::bad_input, fmt::format("{}: there are two columns '{}'", where, name),
+      error = Error{ErrorKind::bad_input, fmt::format("{}: there are two columns {}", where, in_quotes(name)),
                     "give each column a name of its own"};
     }
   }

@@ -75,10 +75,9 @@ struct SummaryOptions {
 /// Errors: usage (a baseline or policy that is not there), those of the store.
 [[nodiscard]] Result<Summary> summarise(const Store& store, const SummaryOptions& options);
 
-/// Who wrote the report, and where.
+/// What made the report.
 struct ReportOrigin {
   std::string program{}, command{};
-  std::vector<std::string> notes{};  ///< more sentences for the reader
 };
 
 /// The object that `eval --json` prints and that reports are made of (docs/json.md).

@@ -124,7 +124,6 @@ OrderedJson summary_to_json(const Summary& summary, const ReportOrigin& origin) 
   json["models"] = {{"large", text_of(summary.pair, "large")}, {"small", text_of(summary.pair, "small")}};
   json["profile"] = text_of(summary.pair, "profile");
   json["notes"] = summary.notes;
-  for (const auto& note : origin.notes) json["notes"].push_back(note);
   json["dataset"] = {{"name", text_of(summary.dataset, "name")},
                      {"file", text_of(summary.dataset, "file")},
                      {"problems", summary.problems},

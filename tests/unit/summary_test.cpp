@@ -113,15 +113,14 @@ TEST_F(SummaryOf, DisagreementsHoldBothTexts) {
   put_right("relay", "a");
   put_right("large-only", "b");
   put("relay", "b", "\\boxed{41}");
-  const auto json =
-      summary_to_json(summarised(), {.program = "relaygen 1", .command = "relaygen eval", .notes = {"Mind this."}});
+  const auto json = summary_to_json(summarised(), {.program = "relaygen 1", .command = "relaygen eval"});
   ASSERT_EQ(json["disagreements"].size(), 1u);
   const auto& one = json["disagreements"][0];
   EXPECT_EQ(one["problem"], "b");
   EXPECT_EQ(one["outputs"][1]["policy"], "relay");
   EXPECT_EQ(one["outputs"][1]["verdict"], "wrong");
   EXPECT_EQ(one["outputs"][1]["segments"][1]["text"], "\\boxed{41}");
-  EXPECT_EQ(json["notes"].back(), "Mind this.");
+  EXPECT_EQ(json["command"], "relaygen eval");
   EXPECT_EQ(json["policies"][1]["verdict"]["kind"], "undecided");
   EXPECT_EQ(json["policies"][1]["mcnemar"]["only_baseline"], 1);
 }

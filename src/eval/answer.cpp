@@ -71,9 +71,9 @@ std::string_view formula(std::string_view text) {
     // More of it behind: "$3$ and $5$"
     const std::string_view behind = trimmed(text.substr(end + close.size()));
     const bool more = behind.starts_with("and ") || behind.starts_with("or ") || behind.starts_with(",");
-    return more && behind.find_first_of("0123456789$\\") != std::string_view::npos
-               ? text
-               : text.substr(open.size(), end - open.size());
+    if (more && behind.find_first_of("0123456789$\\") != std::string_view::npos) return text;
+    const std::string_view content = trimmed(text.substr(open.size(), end - open.size()));
+    return content.empty() ? text : content;
   }
   return text;
 }

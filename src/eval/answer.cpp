@@ -10,7 +10,7 @@
 namespace relaygen::eval {
 namespace {
 
-using std::string_view_literals::operator""sv;
+using namespace std::string_view_literals;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return lower(c) >= 'a' && lower(c) <= 'z'; }
@@ -177,8 +177,8 @@ std::optional<char> last_letter(std::string_view text, std::size_t options) {
 
 std::optional<char> choice_letter(std::string_view text, std::size_t options) {
   const auto found = boxes(text);
-  for (auto box = found.rbegin(); box != found.rend(); ++box) {
-    if (const auto letter = leading_letter(*box, options)) return letter;
+  for (std::size_t i = found.size(); i-- > 0;) {
+    if (const auto letter = leading_letter(found[i], options)) return letter;
   }
   std::size_t best = 0;
   std::optional<char> letter;

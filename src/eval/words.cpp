@@ -6,7 +6,7 @@
 namespace relaygen::eval {
 namespace {
 
-using std::string_view_literals::operator""sv;
+using namespace std::string_view_literals;
 
 constexpr std::array kUnits = {
     "am"sv,     "bits"sv,    "bytes"sv,  "cc"sv,         "cent"sv,    "cents"sv,   "centimeters"sv, "cm"sv,

@@ -240,7 +240,7 @@ Result<int> evaluate(const EvalFlags& flags, const std::string& command) {
                                      .problems = ids_of(*problems)};
   const auto known = store->policies();
   if (stopped && known && known->empty()) return kExitInterrupted;
-  const auto code = finish(*store, options, flags, command);
+  auto code = finish(*store, options, flags, command);
   if (!code || !stopped) return code;
   note("Interrupted. {}\n", flags.db.empty() ? "Nothing is kept: give --db FILE to be able to go on."
                                              : "The same command goes on: " + command);

@@ -33,7 +33,7 @@ std::optional<Difference> first_difference(const OrderedJson& recorded, const Or
         const OrderedJson none;
         const auto& a = recorded.contains(key) ? recorded[key] : none;
         const auto& b = given.contains(key) ? given[key] : none;
-        if (auto found = first_difference(a, b, name.empty() ? key : name + "." + key)) return found;
+        if (auto found = first_difference(a, b, name.empty() ? key : fmt::format("{}.{}", name, key))) return found;
       }
     }
     return std::nullopt;  // the order of keys alone

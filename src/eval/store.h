@@ -25,7 +25,10 @@ struct OutputKey {
   std::string policy{};
   std::string problem{};
   std::uint32_t sample = 0;
-  auto operator<=>(const OutputKey&) const = default;
+  bool operator==(const OutputKey&) const = default;
+  bool operator<(const OutputKey& other) const {
+    return std::tie(policy, problem, sample) < std::tie(other.policy, other.problem, other.sample);
+  }
 };
 
 struct StoredPolicy {

@@ -6,9 +6,8 @@ usage: compare_graders.py [PAIRS.jsonl] [--relaygen PROGRAM] [--quiet]
 Each line holds "given", "expected" and, where it is known, "same" (true or false). Without a file it is
 tests/data/grading_pairs.jsonl. math-verify must be importable: pip install math-verify, in a virtual environment.
 
-math-verify takes formulas out of text. So an answer without delimiters is handed over as $...$; if that does not help, the
-given one also as it is. It is asked in both directions, and "the same" in either counts, because relaygen knows no
-direction.
+math-verify takes formulas out of text. So an answer without delimiters is handed over as $...$, and if nothing is found in
+that, as it is. It is asked in both directions, and "the same" in either counts, because relaygen knows no direction.
 """
 import argparse
 import json
@@ -35,19 +34,19 @@ def ask_relaygen(program, pairs):
     return [json.loads(line)["same"] for line in done.stdout.splitlines()]
 
 
-def readings(text):
-    """What math-verify reads: the text as it is, before that as a formula if it holds no delimiters."""
+def formulas(text):
     delimited = "$" in text.replace("\\$", "") or "\\(" in text or "\\[" in text or "\\boxed" in text
-    return [found for found in ([] if delimited else [parse(f"${text}$")]) + [parse(text)] if found]
+    found = parse(text if delimited else f"${text}$")
+    return found or parse(text)
 
 
 def ask_math_verify(pair):
     """True, False, or None where it fails or does not understand one of the two."""
     try:
-        given, expected = readings(pair["given"]), readings(pair["expected"])
+        given, expected = formulas(pair["given"]), formulas(pair["expected"])
         if not given or not expected:
             return None
-        return any(verify(b, a) or verify(a, b) for a in given for b in expected[:1])
+        return bool(verify(expected, given) or verify(given, expected))
     except Exception:  # whatever it throws, it gave no answer
         return None
 

@@ -150,6 +150,9 @@ struct Usage {
   std::uint64_t sentence_starts = 0;  ///< places where the random control could have handed over
   std::uint64_t judged = 0;           ///< small tokens whose large_logprob is known
   double judged_logprob = 0;          ///< sum of those, natural logarithm
+
+  [[nodiscard]] std::uint64_t generated() const noexcept { return large + small + forced; }
+  Usage& operator+=(const Usage& other) noexcept;  ///< counts of several texts
 };
 
 /// Seconds by part. A batch that brings a model up to date and continues it counts as catch-up as a whole.

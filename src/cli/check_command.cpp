@@ -5,7 +5,7 @@
 #include <array>
 #include <memory>
 
-#include "cli/batch_cost.h"
+#include "bench/batch_costs.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/interrupt.h"
@@ -18,7 +18,8 @@ namespace relaygen::cli {
 namespace {
 
 constexpr std::array<std::int32_t, 9> kRows{1, 2, 3, 4, 6, 8, 12, 16, 24};
-constexpr double kSegment = 16;  // tokens; what published cues give on real traces
+constexpr std::int32_t kDepth = 64;  // tokens before each measured batch
+constexpr double kSegment = 16;      // tokens; what published cues give on real traces
 constexpr std::array<double, 2> kShares{0.27, 0.36};
 
 struct CheckFlags {
@@ -89,10 +90,12 @@ void print_costs(std::span<const BatchCost> large, std::span<const BatchCost> sm
     out("  {:>4}  {:>10.3f}  {:>10.3f}\n", large[i].rows, 1e3 * large[i].seconds, 1e3 * small[i].seconds);
 }
 
-void print_gain(std::span<const BatchCost> large, std::span<const BatchCost> small, double most) {
+double speed_up(const CostModel& costs, double share) { return relay_speed_up(costs, share, kSegment, kDepth); }
+
+void print_gain(const CostModel& costs, double most) {
   for (const double share : kShares) {
     out("relay with {:.0f}% of the tokens by the small model, {:.0f} a segment: {:.2f}x\n", 100 * share, kSegment,
-        relay_speed_up(large, small, share, kSegment));
+        speed_up(costs, share));
   }
   if (most < 1.02) {
     out("This pair will not gain from the relay on this machine: even if the small model wrote nearly everything, it "
@@ -124,7 +127,7 @@ Result<int> check(const CheckFlags& flags) {
   ProgressBar bar;
   const Clock clock = steady_clock();
   const auto measure = [&](Model model, std::size_t before) {
-    return measure_batches(**pair, model, kRows, clock, [&](std::size_t done) {
+    return bench::measure_batches(**pair, model, kRows, kDepth, {}, clock, [&](std::size_t done) {
       bar.show("measuring batches", static_cast<float>(before + done) / static_cast<float>(2 * kRows.size()));
     });
   };
@@ -134,7 +137,8 @@ Result<int> check(const CheckFlags& flags) {
   if (!small) return tl::unexpected(small.error());
   bar.clear();
 
-  const double most = relay_speed_up(*large, *small, 0.99, kSegment);
+  const CostModel costs{CostTable(*large), CostTable(*small)};
+  const double most = speed_up(costs, 0.99);
   if (flags.json) {
     OrderedJson json{{"large", model_to_json(info.large)},
                      {"small", model_to_json(info.small)},
@@ -148,12 +152,12 @@ Result<int> check(const CheckFlags& flags) {
     json["batches"] = {{"large", costs_to_json(*large)}, {"small", costs_to_json(*small)}};
     json["speed_up"] = OrderedJson::array();
     for (const double share : kShares)
-      json["speed_up"].push_back({{"small_share", share}, {"times", relay_speed_up(*large, *small, share, kSegment)}});
+      json["speed_up"].push_back({{"small_share", share}, {"times", speed_up(costs, share)}});
     json["speed_up_at_most"] = most;
     out("{}\n", to_line(json));
   } else {
     print_costs(*large, *small);
-    print_gain(*large, *small, most);
+    print_gain(costs, most);
   }
   if (auto flushed = flush_output(); !flushed) return tl::unexpected(flushed.error());
   return 0;

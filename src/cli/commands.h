@@ -11,7 +11,9 @@ void add_run_command(CLI::App& app, int& exit_code);
 void add_chat_command(CLI::App& app, int& exit_code);
 void add_segment_command(CLI::App& app, int& exit_code);
 void add_check_command(CLI::App& app, int& exit_code);
-/// `arguments` are those of the program, to tell how to go on.
+/// These put the program's arguments into their results.
+void add_plan_command(CLI::App& app, const std::vector<std::string>& arguments, int& exit_code);
+void add_bench_command(CLI::App& app, const std::vector<std::string>& arguments, int& exit_code);
 void add_eval_command(CLI::App& app, const std::vector<std::string>& arguments, int& exit_code);
 void add_grade_command(CLI::App& app, int& exit_code);
 

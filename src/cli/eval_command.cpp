@@ -14,11 +14,10 @@
 #include "cli/exit_code.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
+#include "cli/provenance.h"
 #include "eval/matching.h"
 #include "eval/pair_writer.h"
 #include "eval/summary.h"
-#include "io/line_writer.h"
-#include "report/report.h"
 
 namespace relaygen::cli {
 namespace {
@@ -26,51 +25,7 @@ namespace {
 constexpr std::size_t kMatchingProblems = 20;
 constexpr const char* kBundledLarge = "relaygen-demo-large";
 
-// The command as a shell would take it again. URLs lose what may be secret in them.
-std::string command_line(const std::vector<std::string>& arguments) {
-  std::string line = "relaygen";
-  for (const auto& argument : arguments) {
-    const std::string shown = argument.find("://") == std::string::npos ? argument : eval::shown_url(argument);
-    constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+,./:@%";
-    if (!shown.empty() && shown.find_first_not_of(kPlain) == std::string::npos) {
-      line += " " + shown;
-      continue;
-    }
-    line += " '";
-    for (const char c : shown) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    line += "'";
-  }
-  return line;
-}
-
-std::string program() { return "relaygen " RELAYGEN_VERSION; }
-
 // ---------------------------------------------------------------- showing
-
-Status write_report(const std::string& path, const OrderedJson& json) {
-  auto html = report::render_report(json);
-  if (!html) return tl::unexpected(html.error());
-  auto writer = LineWriter::open(path);
-  if (!writer) return tl::unexpected(writer.error());
-  writer->write(*html);
-  if (writer->error()) return tl::unexpected(*writer->error());
-  return std::monostate{};
-}
-
-Status show(const eval::Summary& summary, const EvalFlags& flags, const std::string& command) {
-  const auto json = eval::summary_to_json(summary, {.program = program(), .command = command});
-  if (flags.json) {
-    out("{}\n", to_line(json));
-  } else if (flags.markdown) {
-    out("{}", report::report_markdown(json));
-  } else if (flags.csv) {
-    out("{}", report::report_csv(json));
-  } else {
-    out("{}", eval_table(summary));
-  }
-  if (flags.report.empty()) return std::monostate{};
-  return write_report(flags.report, json);
-}
 
 // Shows what is stored; the exit code tells whether it is everything.
 Result<int> finish(const eval::Store& store, const eval::SummaryOptions& options, const EvalFlags& flags,
@@ -82,9 +37,8 @@ Result<int> finish(const eval::Store& store, const eval::SummaryOptions& options
         "The bundled pair is too small to show speed: a batch of its tokens is hardly cheaper than the tokens one by "
         "one.");
   }
-  const auto shown = show(*summary, flags, command);
-  if (auto flushed = flush_output(); !flushed) return tl::unexpected(flushed.error());
-  if (!shown) return tl::unexpected(shown.error());
+  const auto json = eval::summary_to_json(*summary, {.program = program(), .command = command});
+  if (auto ok = show_result(json, eval_table(*summary), flags.output); !ok) return tl::unexpected(ok.error());
   return summary->absent() == 0 ? 0 : kExitIncomplete;
 }
 

@@ -106,10 +106,7 @@ void add_eval_flags(CLI::App& app, EvalFlags& flags) {
       ->type_name("X")
       ->capture_default_str();
   app.add_flag("--only-report", flags.only_report, "show what --db holds, and write nothing");
-  app.add_option("--report", flags.report, "write an HTML report that needs nothing else")->type_name("FILE");
-  app.add_flag("--json", flags.json, "print one JSON object instead of the table");
-  app.add_flag("--markdown", flags.markdown, "print the table as Markdown");
-  app.add_flag("--csv", flags.csv, "print the table as CSV");
+  add_output_flags(app, flags.output);
   app.add_flag("-q,--quiet", flags.quiet, "no progress and no remarks");
   add_endpoint_flags(app, flags);
   add_model_flags(app, flags.models);
@@ -131,11 +128,6 @@ std::vector<std::string> split_list(std::string_view text) {
   return parts;
 }
 
-std::string full_policy_name(std::string_view name) {
-  if (name == "large" || name == "small") return std::string(name) + "-only";
-  return std::string(name);
-}
-
 Result<std::vector<std::string>> policies_of(const EvalFlags& flags) {
   const bool only_endpoints = flags.policies.empty() && !flags.endpoints.empty() && flags.models.bundled();
   std::vector<std::string> names;
@@ -154,8 +146,7 @@ Result<std::vector<std::string>> policies_of(const EvalFlags& flags) {
 }
 
 Status check_eval_flags(const EvalFlags& flags) {
-  if (int{flags.json} + int{flags.markdown} + int{flags.csv} > 1)
-    return fail(ErrorKind::usage, "--json, --markdown and --csv exclude each other", "give one of them");
+  if (auto ok = check_output_flags(flags.output); !ok) return ok;
   if (!(flags.margin > 0 && flags.margin <= 1)) {
     return fail(ErrorKind::usage, fmt::format("--margin is {:g}", flags.margin),
                 "give a fraction above 0 and at most 1, for example 0.02 for two points");

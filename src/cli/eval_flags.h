@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/options.h"
+#include "cli/provenance.h"
 #include "eval/dataset.h"
 
 namespace relaygen::cli {
@@ -24,8 +25,9 @@ struct EvalFlags {
   std::vector<std::string> endpoints, endpoint_models;
   double endpoint_timeout = 600, endpoint_total_timeout = 0, endpoint_connect_timeout = 10, endpoint_wait = 1;
   std::uint32_t endpoint_attempts = 4;
-  std::string db, report;
-  bool only_report = false, json = false, markdown = false, csv = false, quiet = false;
+  std::string db;
+  bool only_report = false, quiet = false;
+  OutputFlags output;
 };
 
 void add_eval_flags(CLI::App& app, EvalFlags& flags);
@@ -33,9 +35,6 @@ void add_eval_flags(CLI::App& app, EvalFlags& flags);
 /// The policies asked for, by their full names ("large" is large-only, "small" is small-only).
 /// Errors: usage (an unknown one, one that comes twice).
 [[nodiscard]] Result<std::vector<std::string>> policies_of(const EvalFlags& flags);
-
-/// The full name of a policy; anything else stays as it is.
-[[nodiscard]] std::string full_policy_name(std::string_view name);
 
 /// "a, b,c" in parts.
 [[nodiscard]] std::vector<std::string> split_list(std::string_view text);

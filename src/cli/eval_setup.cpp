@@ -133,15 +133,6 @@ Status check_rate(const EvalFlags& flags, double& rate) {
   return std::monostate{};
 }
 
-std::string processor_name() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    const auto colon = line.find(": ");
-    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
-  }
-  return "unknown";
-}
-
 std::string_view rule_name(HandoffRule rule) {
   switch (rule) {
     case HandoffRule::never: return "never";
@@ -320,12 +311,6 @@ Result<std::unique_ptr<eval::Writer>> make_writer(const EndpointRow& row, const 
                                                   .max_tokens = flags.generation.budgets.total,
                                                   .stop = flags.generation.stop,
                                                   .no_thinking = flags.generation.no_thinking});
-}
-
-OrderedJson describe_machine(std::int32_t threads) {
-  OrderedJson json{{"cpu", processor_name()}, {"cores", std::thread::hardware_concurrency()}};
-  json["threads"] = threads > 0 ? OrderedJson(threads) : OrderedJson(nullptr);
-  return json;
 }
 
 }  // namespace relaygen::cli

@@ -60,7 +60,4 @@ struct Rows {
 [[nodiscard]] std::unique_ptr<eval::Writer> make_writer(Pair& pair, const PolicyRow& row, const EvalFlags& flags);
 [[nodiscard]] Result<std::unique_ptr<eval::Writer>> make_writer(const EndpointRow& row, const EvalFlags& flags);
 
-/// Processor, cores, threads.
-[[nodiscard]] OrderedJson describe_machine(std::int32_t threads);
-
 }  // namespace relaygen::cli

@@ -43,9 +43,9 @@ std::string difference_of(const eval::PolicySummary& policy) {
 std::string verdict_of(const eval::PolicySummary& policy) {
   if (!policy.verdict) return "";
   switch (policy.verdict->verdict) {
-    case eval::NonInferiority::kept: return "kept";
-    case eval::NonInferiority::lost: return "lost";
-    case eval::NonInferiority::undecided: break;
+    case NonInferiority::kept: return "kept";
+    case NonInferiority::lost: return "lost";
+    case NonInferiority::undecided: break;
   }
   return policy.verdict->more_questions
              ? fmt::format("undecided, {} more", with_thousands(*policy.verdict->more_questions))
@@ -110,13 +110,13 @@ std::string comparison(const eval::PolicySummary& policy, const eval::Summary& s
   const double margin = std::round(1e4 * summary.margin) / 100;
   std::string text = fmt::format("{}: ", policy.name);
   switch (policy.verdict->verdict) {
-    case eval::NonInferiority::kept:
+    case NonInferiority::kept:
       text += fmt::format("the accuracy of {} is kept, to within {:g} points", summary.baseline, margin);
       break;
-    case eval::NonInferiority::lost:
+    case NonInferiority::lost:
       text += fmt::format("more than {:g} points of accuracy are lost against {}", margin, summary.baseline);
       break;
-    case eval::NonInferiority::undecided:
+    case NonInferiority::undecided:
       text += fmt::format("these problems do not show whether more than {:g} points are lost", margin);
       text += policy.verdict->more_questions
                   ? fmt::format("; about {} more would, if the difference stays as it is",

@@ -65,8 +65,8 @@ Result<Task> parse_task(std::string_view line, const std::string& place) {
   task.given = answer_field(object, "given");
   task.response = string_field(object, "response");
   if (task.given.has_value() == task.response.has_value())
-    return bad(task.given ? "both \"given\" and \"response\"" : "neither \"given\" nor \"response\"",
-               "give each object a \"given\" answer, or a \"response\" with the whole text");
+    return bad(task.given ? R"(both "given" and "response")" : R"(neither "given" nor "response")",
+               R"(give each object a "given" answer, or a "response" with the whole text)");
   if (object.contains("kind")) {
     const auto kind = answer_kind(string_field(object, "kind").value_or(""));
     if (!kind) return bad("there is no such \"kind\"", "choose one of math, choice, none");

@@ -28,7 +28,10 @@ int run(int argc, const char* const* argv) {
   add_chat_command(app, exit_code);
   add_segment_command(app, exit_code);
   add_check_command(app, exit_code);
-  add_eval_command(app, {argv + std::min(argc, 1), argv + argc}, exit_code);
+  const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  add_plan_command(app, words, exit_code);
+  add_bench_command(app, words, exit_code);
+  add_eval_command(app, words, exit_code);
   add_grade_command(app, exit_code);
   if (argc < 2) {
     out("{}", app.help());
@@ -39,7 +42,7 @@ int run(int argc, const char* const* argv) {
   if (!command.starts_with('-') &&
       std::none_of(known.begin(), known.end(), [&](const CLI::App* one) { return one->get_name() == command; })) {
     print_error({ErrorKind::usage, fmt::format("there is no command '{}'", command),
-                 "choose one of run, chat, segment, check, eval, grade"});
+                 "choose one of run, chat, segment, check, plan, bench, eval, grade"});
     return relaygen::cli::exit_code(ErrorKind::usage);
   }
   try {

@@ -172,6 +172,11 @@ void add_generation_flags(CLI::App& app, GenerationFlags& flags) {
       ->group("Relay")
       ->check(CLI::IsMember(std::vector<std::string>(names.begin(), names.end())))
       ->capture_default_str();
+  add_relay_flags(app, flags);
+  add_sampling_flags(app, flags);
+}
+
+void add_relay_flags(CLI::App& app, GenerationFlags& flags) {
   app.add_option("--profile", flags.profile, "the cues of this pair (with the bundled pair: its own)")
       ->group("Relay")
       ->type_name("FILE");
@@ -192,6 +197,9 @@ void add_generation_flags(CLI::App& app, GenerationFlags& flags) {
       ->group("Relay")
       ->type_name("P")
       ->capture_default_str();
+}
+
+void add_sampling_flags(CLI::App& app, GenerationFlags& flags) {
   app.add_option("--temp", flags.sampling.temperature, "temperature; 0 is greedy")
       ->group("Sampling")
       ->type_name("T")
@@ -277,6 +285,17 @@ PolicyChoice policy_choice(const GenerationFlags& flags) {
   choice.max_small_tokens = flags.max_small_tokens;
   choice.random_rate = flags.random_rate;
   return choice;
+}
+
+std::vector<std::string> policy_words() {
+  const auto names = policy_names();
+  std::vector<std::string> words(names.begin(), names.end());
+  words.insert(words.end(), {"large", "small"});
+  return words;
+}
+
+std::string full_policy_name(std::string_view word) {
+  return std::string(word) + (word == "large" || word == "small" ? "-only" : "");
 }
 
 }  // namespace relaygen::cli

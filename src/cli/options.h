@@ -46,12 +46,19 @@ struct GenerationFlags {
   bool no_thinking = false;
 };
 
+/// All of them; the second adds what shapes a policy, the third sampling, budgets and prompt, both without --policy.
 void add_generation_flags(CLI::App& app, GenerationFlags& flags);
+void add_relay_flags(CLI::App& app, GenerationFlags& flags);
+void add_sampling_flags(CLI::App& app, GenerationFlags& flags);
 
 /// The profile of the flags: the file named, the bundled pair's own, or an error saying that one is needed.
 /// `policy` needs cues or not.
 [[nodiscard]] Result<Profile> load_profile(const GenerationFlags& flags, bool bundled_pair);
 
 [[nodiscard]] PolicyChoice policy_choice(const GenerationFlags& flags);
+
+/// What names a policy in a list of them: the names, and "large" and "small" for large-only and small-only.
+[[nodiscard]] std::vector<std::string> policy_words();
+[[nodiscard]] std::string full_policy_name(std::string_view word);
 
 }  // namespace relaygen::cli

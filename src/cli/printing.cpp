@@ -51,7 +51,7 @@ std::string legend() {
 std::string summary(const Completion& completion) {
   const Usage& usage = completion.usage;
   const Timing& timing = completion.timing;
-  const std::uint64_t generated = usage.large + usage.small + usage.forced;
+  const std::uint64_t generated = usage.generated();
   std::string text = fmt::format("{} tokens: {} large ({}), {} small ({})", generated, usage.large,
                                  percent(usage.large, generated), usage.small, percent(usage.small, generated));
   if (usage.forced > 0) text += fmt::format(", {} forced", usage.forced);

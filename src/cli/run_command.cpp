@@ -5,8 +5,11 @@
 
 #include <memory>
 
+#include "bench/batch_costs.h"
+#include "bench/bench_json.h"
 #include "cli/bundled.h"
 #include "cli/commands.h"
+#include "cli/cost_printing.h"
 #include "cli/exit_code.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
@@ -24,7 +27,7 @@ struct RunFlags {
   GenerationFlags generation;
   std::optional<std::string> prompt;
   std::string file, trace, color = "auto";
-  bool json = false, compare = false, quiet = false;
+  bool json = false, compare = false, quiet = false, explain = false;
 };
 
 // Whether standard input is something to read: a pipe or a file, and no terminal or /dev/null.
@@ -94,10 +97,33 @@ OrderedJson describe(const Session& session, const std::string& policy) {
           {"seed", session.seed}};
 }
 
+/// Predicted beside actual, for --explain.
+struct Explanation {
+  PartTimes actual, predicted;
+  double other = 0;
+};
+
+struct Written {
+  Completion completion;
+  std::optional<Explanation> explanation;
+};
+
+// Measures the batches that the text took once more, each by itself.
+std::optional<Explanation> explain(Session& session, const bench::Account& account) {
+  const auto costs = bench::price_schedule(*session.pair, account.schedule, steady_clock());
+  if (!costs) {
+    print_warning("the time is not explained: " + costs.error().message);
+    return std::nullopt;
+  }
+  return Explanation{account.parts(), ideal_time(account.schedule, *costs), account.other()};
+}
+
 // Writes one text. An error on the way is part of the completion, one of the request is an error.
-Result<Completion> write_text(Session& session, const Request& request, const std::string& policy, Trace& trace,
-                              const EventSink& show) {
-  auto generation = Generation::create(*session.pair, request);
+Result<Written> write_text(Session& session, const Request& request, const std::string& policy, Trace& trace,
+                           const EventSink& show, const RunFlags& flags) {
+  bench::RecordingEngine books(*session.pair);
+  books.start(request.prompt.size());
+  auto generation = Generation::create(books, request);
   if (!generation) return tl::unexpected(generation.error());
   if (trace.enabled()) {
     OrderedJson start{{"type", "start"}, {"version", RELAYGEN_VERSION}};
@@ -111,7 +137,7 @@ Result<Completion> write_text(Session& session, const Request& request, const st
     if (show) show(event);
     if (trace.enabled()) trace.write(event_to_json(event, request.cues));
   };
-  (void)generation->run(*session.pair, options);  // the completion keeps the error
+  (void)generation->run(books, options);  // the completion keeps the error
   Completion completion = generation->completion();
   if (trace.enabled()) {
     trace.write({{"type", "end"},
@@ -119,7 +145,16 @@ Result<Completion> write_text(Session& session, const Request& request, const st
                  {"usage", usage_to_json(completion.usage)},
                  {"timing", timing_to_json(completion.timing)}});
   }
-  return completion;
+  Written written{std::move(completion), {}};
+  if (flags.explain) written.explanation = explain(session, bench::account_of(books, written.completion));
+  return written;
+}
+
+OrderedJson text_to_json(const Written& written, const CueSet& cues) {
+  OrderedJson json = completion_to_json(written.completion, cues);
+  if (const auto& why = written.explanation)
+    json["explain"] = bench::parts_to_json(why->actual, why->predicted, why->other);
+  return json;
 }
 
 int report_problems(const std::optional<Error>& error, const Trace& trace) {
@@ -139,33 +174,38 @@ int report_problems(const std::optional<Error>& error, const Trace& trace) {
   return code;
 }
 
-Result<Completion> show_text(Session& session, const Request& request, const std::string& policy, Trace& trace,
-                             const RunFlags& flags) {
-  if (flags.json) return write_text(session, request, policy, trace, {});
+Result<Written> show_text(Session& session, const Request& request, const std::string& policy, Trace& trace,
+                          const RunFlags& flags) {
+  if (flags.json) return write_text(session, request, policy, trace, {}, flags);
   StreamPrinter printer(use_color(color_mode(flags.color), STDOUT_FILENO));
-  auto completion = write_text(session, request, policy, trace, std::ref(printer));
-  printer.finish(completion ? completion->text : "");
-  if (completion && !flags.quiet) {
-    note("\n{}", summary(*completion));
+  auto written = write_text(session, request, policy, trace, std::ref(printer), flags);
+  printer.finish(written ? written->completion.text : "");
+  if (written && !flags.quiet) {
+    note("\n{}", summary(written->completion));
     if (request.sampling.temperature > 0) note("the same text again: --seed {}\n", session.seed);
   }
-  return completion;
+  if (written && written->explanation) {
+    const Explanation& why = *written->explanation;
+    note("\nseconds by part; predicted from each batch measured by itself\n{}",
+         parts_table(why.actual, why.predicted, why.other));
+  }
+  return written;
 }
 
 Result<int> run_once(Session& session, const Request& request, Trace& trace, const RunFlags& flags) {
-  const auto completion = show_text(session, request, flags.generation.policy, trace, flags);
-  if (!completion) return tl::unexpected(completion.error());
+  const auto written = show_text(session, request, flags.generation.policy, trace, flags);
+  if (!written) return tl::unexpected(written.error());
   if (flags.json) {
     OrderedJson json = describe(session, flags.generation.policy);
-    json.update(completion_to_json(*completion, request.cues));
+    json.update(text_to_json(*written, request.cues));
     out("{}\n", to_line(json));
   }
-  return report_problems(completion->error, trace);
+  return report_problems(written->completion.error, trace);
 }
 
 double seconds_per_token(const Completion& completion) {
   const Usage& usage = completion.usage;
-  const auto generated = usage.large + usage.small + usage.forced;
+  const auto generated = usage.generated();
   return generated == 0 ? 0 : (completion.timing.total - completion.timing.prefill) / static_cast<double>(generated);
 }
 
@@ -186,22 +226,24 @@ Result<int> run_compare(Session& session, const Request& request, Trace& trace, 
     if (!flags.json) out("--- {} ---\n", text);
   };
   title("large-only");
-  const auto large = show_text(session, alone, "large-only", trace, flags);
-  if (!large) return tl::unexpected(large.error());
+  const auto first = show_text(session, alone, "large-only", trace, flags);
+  if (!first) return tl::unexpected(first.error());
+  const Completion* large = &first->completion;
   OrderedJson json = describe(session, flags.generation.policy);
-  json["large_only"] = completion_to_json(*large, request.cues);
+  json["large_only"] = text_to_json(*first, request.cues);
   json[flags.generation.policy] = nullptr;
   if (large->error) {  // what there is of the first text is not lost
     if (flags.json) out("{}\n", to_line(json));
     return report_problems(large->error, trace);
   }
   title(flags.generation.policy);
-  const auto both = show_text(session, request, flags.generation.policy, trace, flags);
-  if (!both) return tl::unexpected(both.error());
+  const auto second = show_text(session, request, flags.generation.policy, trace, flags);
+  if (!second) return tl::unexpected(second.error());
+  const Completion* both = &second->completion;
   const double per_token = seconds_per_token(*both) == 0 ? 0 : seconds_per_token(*large) / seconds_per_token(*both);
   const double in_total = both->timing.total == 0 ? 0 : large->timing.total / both->timing.total;
   if (flags.json) {
-    json[flags.generation.policy] = completion_to_json(*both, request.cues);
+    json[flags.generation.policy] = text_to_json(*second, request.cues);
     json["speed_up_per_token"] = per_token;
     json["speed_up_total"] = in_total;
     out("{}\n", to_line(json));
@@ -260,6 +302,8 @@ void add_run_command(CLI::App& app, int& code) {
       ->type_name("FILE");
   command->add_flag("--compare", flags->compare,
                     "write it with the large model alone first, then by the policy, and compare");
+  command->add_flag("--explain", flags->explain,
+                    "then measure every batch by itself, and set predicted beside actual time");
   command->add_flag("-q,--quiet", flags->quiet, "no summary");
   add_model_flags(*command, flags->models);
   add_generation_flags(*command, flags->generation);

@@ -119,6 +119,26 @@ Result<Session> open_session(const ModelFlags& models, const GenerationFlags& ge
   return Session{std::move(*pair), std::move(*profile), std::move(*prepared), seed};
 }
 
+Result<std::vector<bench::NamedPolicy>> prepare_policies(std::span<const std::string> words,
+                                                         const GenerationFlags& flags, const Profile& profile) {
+  std::vector<bench::NamedPolicy> policies;
+  for (const std::string& word : words) {
+    PolicyChoice choice = policy_choice(flags);
+    choice.name = full_policy_name(word);
+    auto prepared = prepare_policy(choice, profile);
+    if (!prepared) return tl::unexpected(prepared.error());
+    policies.push_back({choice.name, std::move(*prepared)});
+  }
+  return policies;
+}
+
+std::string policy_to_load(std::span<const std::string> words) {
+  for (const std::string& word : words) {
+    if (word == "relay" || word == "all-candidates") return word;
+  }
+  return "large-only";
+}
+
 Result<Request> make_request(const Session& session, const GenerationFlags& flags,
                              std::span<const ChatMessage> messages) {
   auto request = make_request(*session.pair, session.prepared, flags, messages);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "bench/replay.h"
 #include "cli/options.h"
 
 namespace relaygen::cli {
@@ -21,6 +22,14 @@ struct Session {
 
 /// Loads the pair alone.
 [[nodiscard]] Result<std::unique_ptr<Pair>> load_pair(const ModelFlags& models);
+
+/// The named policies of a list, with the flags' settings. Errors: those of prepare_policy.
+[[nodiscard]] Result<std::vector<bench::NamedPolicy>> prepare_policies(std::span<const std::string> words,
+                                                                       const GenerationFlags& flags,
+                                                                       const Profile& profile);
+
+/// The policy of a list for which a session has to be opened: one that needs a profile, if any does.
+[[nodiscard]] std::string policy_to_load(std::span<const std::string> words);
 
 /// Renders the messages into a request of the session's policy. Errors: bad_input, too_long.
 [[nodiscard]] Result<Request> make_request(const Session& session, const GenerationFlags& flags,

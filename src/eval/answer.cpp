@@ -10,7 +10,7 @@
 namespace relaygen::eval {
 namespace {
 
-using std::string_view_literals::operator""sv;
+using namespace std::string_view_literals;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return lower(c) >= 'a' && lower(c) <= 'z'; }
@@ -71,9 +71,9 @@ std::string_view formula(std::string_view text) {
     // More of it behind: "$3$ and $5$"
     const std::string_view behind = trimmed(text.substr(end + close.size()));
     const bool more = behind.starts_with("and ") || behind.starts_with("or ") || behind.starts_with(",");
-    return more && behind.find_first_of("0123456789$\\") != std::string_view::npos
-               ? text
-               : text.substr(open.size(), end - open.size());
+    if (more && behind.find_first_of("0123456789$\\") != std::string_view::npos) return text;
+    const std::string_view content = trimmed(text.substr(open.size(), end - open.size()));
+    return content.empty() ? text : content;
   }
   return text;
 }
@@ -177,8 +177,8 @@ std::optional<char> last_letter(std::string_view text, std::size_t options) {
 
 std::optional<char> choice_letter(std::string_view text, std::size_t options) {
   const auto found = boxes(text);
-  for (auto box = found.rbegin(); box != found.rend(); ++box) {
-    if (const auto letter = leading_letter(*box, options)) return letter;
+  for (std::size_t i = found.size(); i-- > 0;) {
+    if (const auto letter = leading_letter(found[i], options)) return letter;
   }
   std::size_t best = 0;
   std::optional<char> letter;

@@ -111,7 +111,7 @@ Exact exact_fold(Part part, Work& work, std::optional<int> point, Rational start
   Exact total = known(std::move(start));
   bool too_big = false;
   for (std::size_t i = 0; i < part.node().children.size(); ++i) {
-    const Exact one = exact(part.child(i), work, point);
+    Exact one = exact(part.child(i), work, point);
     if (one.outcome == Exact::Outcome::not_rational) return one;
     too_big = too_big || one.outcome == Exact::Outcome::too_big || total.outcome == Exact::Outcome::too_big;
     if (too_big) continue;
@@ -136,7 +136,7 @@ Exact exact(Part part, Work& work, std::optional<int> point) {
     return exact_fold(part, work, point, rational(1), [](Values a, Values b) { return multiply(a, b); });
   if (node.children.empty() || node.children.size() > 2) return {};
 
-  const Exact first = exact(part.child(0), work, point);
+  Exact first = exact(part.child(0), work, point);
   if (first.outcome != Exact::Outcome::known) return first;
   switch (node.kind) {
     case NodeKind::inverse: return first.value.numerator.is_zero() ? Exact{} : known(invert(first.value));
@@ -147,7 +147,7 @@ Exact exact(Part part, Work& work, std::optional<int> point) {
     case NodeKind::function: return exact_function(node, first);
     case NodeKind::power:
     case NodeKind::binomial: {
-      const Exact second = exact(part.child(1), work, point);
+      Exact second = exact(part.child(1), work, point);
       if (second.outcome != Exact::Outcome::known) return second;
       work.spend(kPowerSteps);
       return node.kind == NodeKind::power ? exact_power(first, second)

@@ -38,7 +38,7 @@ enum class Verdict : std::uint8_t {
 
 /// Whether two answers are the same mathematics: numbers (thousands separators, fractions, mixed numbers, decimals,
 /// percentages, scientific notation), units and currency dropped, radicals, pi, powers, tuples and intervals (ordered),
-/// sets and "a, b" lists (unordered where written as sets), x = 3, matrices, and expressions in a few variables.
+/// sets and "a, b" lists (no order), x = 3, matrices, and expressions in a few variables.
 /// Symmetric. Texts that are no mathematics are compared without case, spaces and LaTeX decoration.
 [[nodiscard]] bool equivalent(std::string_view given, std::string_view expected);
 

@@ -106,6 +106,7 @@ Parser::Parsed Parser::units(Parsed value) {
       if (!exponent()) return std::nullopt;
       continue;
     }
+    if (at(TokenKind::word) && is_condition(token().text)) return std::nullopt;
     const auto zeros = at(TokenKind::word) ? multiplier(token().text) : std::nullopt;
     ++next_;
     if (!zeros) continue;

@@ -9,7 +9,7 @@
 namespace relaygen::eval {
 namespace {
 
-using std::string_view_literals::operator""sv;
+using namespace std::string_view_literals;
 
 constexpr std::array kWrappers = {"text"sv,   "mbox"sv,   "textbf"sv, "textit"sv,       "textrm"sv, "mathrm"sv,
                                   "mathbf"sv, "mathit"sv, "hbox"sv,   "operatorname"sv, "boxed"sv,  "textnormal"sv,

@@ -32,7 +32,7 @@ Natural subtract(const Natural& a, const Natural& b) {
 std::optional<Natural> parse_natural(std::string_view digits) {
   Natural value;
   for (const char digit : digits) {
-    std::uint64_t carry = static_cast<std::uint64_t>(digit - '0');
+    auto carry = static_cast<std::uint64_t>(digit - '0');
     for (std::uint32_t& limb : value.limbs) {
       carry += std::uint64_t{limb} * 10;
       limb = static_cast<std::uint32_t>(carry);

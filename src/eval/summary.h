@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "eval/statistics.h"
+#include "core/statistics.h"
 #include "eval/store.h"
 
 namespace relaygen::eval {

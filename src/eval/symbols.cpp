@@ -7,7 +7,7 @@
 namespace relaygen::eval {
 namespace {
 
-using std::string_view_literals::operator""sv;
+using namespace std::string_view_literals;
 using enum TokenKind;
 
 constexpr std::array kDecorations = {

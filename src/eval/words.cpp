@@ -6,7 +6,7 @@
 namespace relaygen::eval {
 namespace {
 
-using std::string_view_literals::operator""sv;
+using namespace std::string_view_literals;
 
 constexpr std::array kUnits = {
     "am"sv,     "bits"sv,    "bytes"sv,  "cc"sv,         "cent"sv,    "cents"sv,   "centimeters"sv, "cm"sv,
@@ -32,6 +32,8 @@ constexpr std::array kShortWords = {
 constexpr std::array kFillers = {"about"sv, "approx"sv, "approximately"sv, "around"sv, "exactly"sv,
                                  "is"sv,    "nearly"sv, "only"sv,          "roughly"sv};
 
+constexpr std::array kConditions = {"but"sv, "except"sv, "if"sv, "not"sv, "otherwise"sv, "unless"sv, "when"sv};
+
 constexpr std::array kFunctions = {"abs"sv,  "acos"sv, "arccos"sv, "arccot"sv, "arcsin"sv, "arctan"sv, "asin"sv,
                                    "atan"sv, "cbrt"sv, "cos"sv,    "cosh"sv,   "cot"sv,    "csc"sv,    "exp"sv,
                                    "gcd"sv,  "lcm"sv,  "lg"sv,     "ln"sv,     "log"sv,    "max"sv,    "min"sv,
@@ -52,6 +54,7 @@ bool contains(const std::array<std::string_view, N>& list, std::string_view word
 bool is_short_word(std::string_view word) { return contains(kShortWords, word) || is_unit(word); }
 bool is_unit(std::string_view word) { return contains(kUnits, word); }
 bool is_filler(std::string_view word) { return contains(kFillers, word); }
+bool is_condition(std::string_view word) { return contains(kConditions, word); }
 bool is_function(std::string_view word) { return contains(kFunctions, word); }
 bool is_greek(std::string_view word) { return contains(kGreek, word); }
 

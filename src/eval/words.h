@@ -13,6 +13,8 @@ namespace relaygen::eval {
 [[nodiscard]] bool is_unit(std::string_view word);
 /// "approximately" and the like: nothing is lost without it.
 [[nodiscard]] bool is_filler(std::string_view word);
+/// "if" and the like: what follows changes what was said.
+[[nodiscard]] bool is_condition(std::string_view word);
 /// sin, log, sqrt, ...
 [[nodiscard]] bool is_function(std::string_view word);
 /// The name of a Greek letter.

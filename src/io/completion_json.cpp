@@ -39,7 +39,7 @@ OrderedJson token_to_json(const TokenEvent& token) {
 }  // namespace
 
 OrderedJson usage_to_json(const Usage& usage) {
-  const std::uint64_t generated = usage.large + usage.small + usage.forced;
+  const std::uint64_t generated = usage.generated();
   OrderedJson json{{"prompt_tokens", usage.prompt},
                    {"completion_tokens", generated},
                    {"large_tokens", usage.large},

@@ -9,6 +9,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 
 #include "core/unicode.h"
 
@@ -17,8 +18,11 @@ namespace {
 
 using Json = nlohmann::json;
 
-std::optional<std::string> text_field(const Json& object) {
-  for (const char* key : {"text", "completion", "response", "output", "content"}) {
+constexpr std::array kTextKeys{"text", "completion", "response", "output", "content"};
+constexpr std::array kPromptKeys{"prompt", "question", "problem"};
+
+std::optional<std::string> text_field(const Json& object, std::span<const char* const> keys) {
+  for (const char* key : keys) {
     if (object.contains(key) && object[key].is_string()) return object[key].get<std::string>();
   }
   return std::nullopt;
@@ -71,7 +75,10 @@ Status check_utf8(std::string_view text, std::string_view what) {
   return std::monostate{};
 }
 
-Result<std::vector<NamedText>> parse_texts(std::string_view content, std::string_view source) {
+namespace {
+
+Result<std::vector<NamedText>> parse_named(std::string_view content, std::string_view source,
+                                           std::span<const char* const> keys) {
   std::vector<NamedText> texts;
   if (content.starts_with("\xEF\xBB\xBF")) content.remove_prefix(3);  // a byte order mark is no part of the text
   const auto first = content.find_first_not_of(" \t\r\n");
@@ -93,14 +100,24 @@ Result<std::vector<NamedText>> parse_texts(std::string_view content, std::string
       return fail(ErrorKind::bad_input, fmt::format("{}, line {}: no valid JSON object", source, number),
                   "give one JSON object a line, or plain text that does not begin with '{'");
     }
-    auto text = text_field(object);
+    auto text = text_field(object, keys);
     if (!text) {
-      return fail(ErrorKind::bad_input, fmt::format("{}, line {}: no text field", source, number),
-                  "give each object a \"text\" with the reasoning");
+      return fail(ErrorKind::bad_input, fmt::format("{}, line {}: no \"{}\"", source, number, keys.front()),
+                  fmt::format("give each object a \"{}\"", keys.front()));
     }
     texts.push_back({id_field(object, number), std::move(*text)});
   }
   return texts;
+}
+
+}  // namespace
+
+Result<std::vector<NamedText>> parse_texts(std::string_view content, std::string_view source) {
+  return parse_named(content, source, kTextKeys);
+}
+
+Result<std::vector<NamedText>> parse_prompts(std::string_view content, std::string_view source) {
+  return parse_named(content, source, kPromptKeys);
 }
 
 }  // namespace relaygen

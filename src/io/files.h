@@ -26,4 +26,7 @@ struct NamedText {
 /// id from "id" or "problem_id", else the line number), or the whole file as one text. Errors: bad_input with the line.
 [[nodiscard]] Result<std::vector<NamedText>> parse_texts(std::string_view content, std::string_view source);
 
+/// The same for prompts: the field is "prompt", "question" or "problem".
+[[nodiscard]] Result<std::vector<NamedText>> parse_prompts(std::string_view content, std::string_view source);
+
 }  // namespace relaygen

@@ -42,6 +42,21 @@ void count(const TokenRecord& record, Usage& usage) {
 
 }  // namespace
 
+Usage& Usage::operator+=(const Usage& other) noexcept {
+  prompt += other.prompt;
+  large += other.large;
+  small += other.small;
+  forced += other.forced;
+  thinking += other.thinking;
+  answer += other.answer;
+  handoffs += other.handoffs;
+  dropped += other.dropped;
+  sentence_starts += other.sentence_starts;
+  judged += other.judged;
+  judged_logprob += other.judged_logprob;
+  return *this;
+}
+
 Completion assemble_completion(const Loop& loop) {
   Completion result;
   result.finish = loop.finish();

@@ -14,6 +14,7 @@
 
 #include "relay/completion.h"
 #include "relay/loop.h"
+#include "relaygen/cost_model.h"
 #include "relaygen/relay.h"
 
 namespace relaygen {
@@ -174,17 +175,21 @@ class Generation::Impl {
   }
 
   void add_time(Model model, std::size_t seen, std::size_t count, double seconds) noexcept {
-    if (seen < loop_.request().prompt.size()) {
-      timing_.prefill += seconds;
-    } else if (count > 1) {
-      timing_.catch_up += seconds;
-      ++timing_.catch_ups;
-    } else if (model == Model::large) {
-      timing_.large_decode += seconds;
-      ++timing_.large_decodes;
-    } else {
-      timing_.small_decode += seconds;
-      ++timing_.small_decodes;
+    const auto prompt = static_cast<std::int64_t>(loop_.request().prompt.size());
+    switch (part_of(model, static_cast<std::int64_t>(count), static_cast<std::int64_t>(seen), prompt)) {
+      case Part::prefill: timing_.prefill += seconds; break;
+      case Part::catch_up:
+        timing_.catch_up += seconds;
+        ++timing_.catch_ups;
+        break;
+      case Part::large_decode:
+        timing_.large_decode += seconds;
+        ++timing_.large_decodes;
+        break;
+      case Part::small_decode:
+        timing_.small_decode += seconds;
+        ++timing_.small_decodes;
+        break;
     }
   }
 

@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "eval/statistics.h"
+#include "core/statistics.h"
 
-namespace relaygen::eval {
+namespace relaygen {
 namespace {
 
 using Questions = std::vector<QuestionResult>;
@@ -355,4 +355,4 @@ TEST(MoreQuestions, DecideAsOftenAsPromised) {
 }
 
 }  // namespace
-}  // namespace relaygen::eval
+}  // namespace relaygen

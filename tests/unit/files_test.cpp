@@ -32,7 +32,7 @@ TEST(Texts, LinesOfJsonAreOneTextEach) {
 TEST(Texts, ABadLineIsNamed) {
   const auto message = [](std::string_view content) { return parse_texts(content, "a.jsonl").error().message; };
   EXPECT_EQ(message("{\"text\": \"a\"}\n{oops}\n"), "a.jsonl, line 2: no valid JSON object");
-  EXPECT_EQ(message("{\"prompt\": \"a\"}\n"), "a.jsonl, line 1: no text field");
+  EXPECT_EQ(message("{\"prompt\": \"a\"}\n"), "a.jsonl, line 1: no \"text\"");
   EXPECT_EQ(message("ok \xC3"), "a.jsonl is not UTF-8: byte 4 is 0xc3");
 }
 

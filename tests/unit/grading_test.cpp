@@ -108,10 +108,10 @@ TEST(Extraction, FindsTheAnswerOfMathematics) {
       {"\\boxed{\\text{(B)}}", "\\text{(B)}"},
       {"The answer is 42.", "42"},
       {"the answer is: $\\frac12$.", "\\frac12"},
-      {"The final answer is \\( x = 3 \\).", " x = 3 "},
+      {"The final answer is \\( x = 3 \\).", "x = 3"},
       {"**Answer:** 42", "42"},
       {"Answer: $3$ and $5$", "$3$ and $5$"},
-      {"Answer:\n\n\\[ 17 \\]", " 17 "},
+      {"Answer:\n\n\\[ 17 \\]", "17"},
       {"The answer is 3.5. That is all.", "3.5"},
       {"The answer is that there are 42 apples.", "42"},
       {"The answer is east.", "east"},
@@ -124,6 +124,7 @@ TEST(Extraction, FindsTheAnswerOfMathematics) {
       {"it is 3/4 of them", "3/4"},
       {"so 25% of it", "25%"},
       {"in 2024, 17 of them.", "17"},
+      {"#### 7 $$$$", "7 $$$$"},
   };
   for (const auto& [text, answer] : cases) EXPECT_EQ(extract_answer(text, AnswerKind::math), answer) << text;
 }

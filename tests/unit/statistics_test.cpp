@@ -1,4 +1,4 @@
-#include "eval/statistics.h"
+#include "core/statistics.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -9,7 +9,7 @@
 #include <limits>
 #include <vector>
 
-namespace relaygen::eval {
+namespace relaygen {
 namespace {
 
 using Questions = std::vector<QuestionResult>;
@@ -439,4 +439,4 @@ TEST(Median, IntervalIsMadeOfOrderStatistics) {
 }
 
 }  // namespace
-}  // namespace relaygen::eval
+}  // namespace relaygen

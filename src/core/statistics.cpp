@@ -17,7 +17,7 @@
 // Where nearly all shares are 1, or nearly all differences 0, there is nothing to estimate f from, and the few shares
 // that exist may suggest far too small an f by luck. So f is estimated as if there were also half a sample of each
 // outcome that can be. With no outcome but one that makes f = 1, and it fades away quickly.
-#include "eval/statistics.h"
+#include "core/statistics.h"
 
 #include <algorithm>
 #include <array>
@@ -25,7 +25,7 @@
 #include <limits>
 #include <vector>
 
-namespace relaygen::eval {
+namespace relaygen {
 namespace {
 
 constexpr double kZ = 1.959963984540054;  // the 97.5% quantile of the normal distribution
@@ -261,4 +261,4 @@ Estimate median(std::span<const double> values) {
   return {value, sorted[k - 1], sorted[n - k], kNaN};
 }
 
-}  // namespace relaygen::eval
+}  // namespace relaygen

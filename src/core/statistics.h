@@ -12,7 +12,7 @@
 #include <span>
 #include <string_view>
 
-namespace relaygen::eval {
+namespace relaygen {
 
 /// One question under one policy.
 struct QuestionResult {
@@ -89,4 +89,4 @@ struct Verdict95 {
 /// fewer than 6 values the range, which covers less often). No standard error. Requires a non-empty span without NaN.
 [[nodiscard]] Estimate median(std::span<const double> values);
 
-}  // namespace relaygen::eval
+}  // namespace relaygen

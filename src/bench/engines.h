@@ -1,0 +1,98 @@
+// Engines around engines: what is decoded is recorded, what comes out is prescribed.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "relaygen/cost_model.h"
+#include "relaygen/engine.h"
+#include "relaygen/relay.h"
+
+namespace relaygen::bench {
+
+/// Keeps books of every decode of another engine, which must outlive it.
+class RecordingEngine : public Engine {
+ public:
+  explicit RecordingEngine(Engine& inner, Clock clock = steady_clock()) : inner_(inner), clock_(std::move(clock)) {}
+
+  /// Forgets what was recorded. Batches on top of fewer than `prompt_tokens` count as prefill from now on.
+  void start(std::size_t prompt_tokens);
+
+  /// The decodes since start(), failed ones left out, and the seconds that each took.
+  [[nodiscard]] const Schedule& schedule() const noexcept { return schedule_; }
+  [[nodiscard]] std::span<const double> seconds() const noexcept { return seconds_; }
+
+  [[nodiscard]] const Vocabulary& vocabulary() const noexcept override { return inner_.vocabulary(); }
+  [[nodiscard]] EngineLimits limits() const noexcept override { return inner_.limits(); }
+  [[nodiscard]] std::int32_t cached(Model model) const noexcept override { return inner_.cached(model); }
+  [[nodiscard]] std::int32_t truncate(Model model, std::int32_t length) override {
+    return inner_.truncate(model, length);
+  }
+  [[nodiscard]] Result<LogitRows> decode(Model model, std::span<const TokenId> tokens,
+                                         std::int32_t output_rows) override;
+
+ private:
+  Engine& inner_;
+  Clock clock_;
+  std::size_t prompt_tokens_ = 0;
+  Schedule schedule_;
+  std::vector<double> seconds_;
+};
+
+/// An engine whose models always say what stands in a text: trace replay. Every decode and every cut is done by the
+/// engine inside, for real; only the logits are exchanged for ones that are certain of the text's next token, and of an
+/// end-of-generation token behind the text. Both models agree at every place, so the text comes out whatever the policy,
+/// and with it the schedule of batches that this policy has on this text.
+class ReplayEngine : public Engine {
+ public:
+  /// `inner` must outlive it.
+  explicit ReplayEngine(Engine& inner) : inner_(inner) {}
+
+  /// What is to come out: prompt and text. Errors: bad_input where the vocabulary has no end-of-generation token.
+  [[nodiscard]] Status set_text(std::vector<TokenId> tokens);
+
+  [[nodiscard]] const Vocabulary& vocabulary() const noexcept override { return inner_.vocabulary(); }
+  [[nodiscard]] EngineLimits limits() const noexcept override { return inner_.limits(); }
+  [[nodiscard]] std::int32_t cached(Model model) const noexcept override { return inner_.cached(model); }
+  [[nodiscard]] std::int32_t truncate(Model model, std::int32_t length) override {
+    return inner_.truncate(model, length);
+  }
+  [[nodiscard]] Result<LogitRows> decode(Model model, std::span<const TokenId> tokens,
+                                         std::int32_t output_rows) override;
+
+ private:
+  struct Row {
+    std::vector<float> logits;
+    std::size_t hot = 0;  // the one entry that is not 0
+  };
+
+  Engine& inner_;
+  std::vector<TokenId> text_;
+  std::optional<TokenId> end_;
+  std::array<std::vector<Row>, 2> rows_;  // of each model: a view lives until its next decode
+};
+
+/// Two caches and no models: a replay on it is a dry run that costs nothing and shows the schedule. Its logits are empty.
+class DryEngine : public Engine {
+ public:
+  /// `vocabulary` must outlive it.
+  DryEngine(const Vocabulary& vocabulary, EngineLimits limits) : vocabulary_(vocabulary), limits_(limits) {}
+
+  [[nodiscard]] const Vocabulary& vocabulary() const noexcept override { return vocabulary_; }
+  [[nodiscard]] EngineLimits limits() const noexcept override { return limits_; }
+  [[nodiscard]] std::int32_t cached(Model model) const noexcept override {
+    return cached_[static_cast<std::size_t>(model)];
+  }
+  [[nodiscard]] std::int32_t truncate(Model model, std::int32_t length) override;
+  [[nodiscard]] Result<LogitRows> decode(Model model, std::span<const TokenId> tokens,
+                                         std::int32_t output_rows) override;
+
+ private:
+  const Vocabulary& vocabulary_;
+  EngineLimits limits_;
+  std::array<std::int32_t, 2> cached_{};
+};
+
+}  // namespace relaygen::bench

@@ -47,6 +47,7 @@ Result<int> finish(const eval::Store& store, const eval::SummaryOptions& options
 // Records or compares everything that defines the outputs, before models are loaded.
 Status settle(eval::Store& store, const EvalFlags& flags, const ChosenProblems& problems, const Rows& rows,
               std::uint64_t seed) {
+  if (auto ok = store.begin_anew_if_empty(); !ok) return ok;
   if (auto ok = store.settle("dataset", dataset_settings(problems)); !ok) return ok;
   const auto file = std::filesystem::path(problems.dataset.file).filename().string();
   if (auto ok = store.record("file", file); !ok) return ok;

@@ -129,6 +129,17 @@ Result<Store> Store::in_memory() {
   return Store(std::make_unique<Impl>(std::move(*opened)));
 }
 
+Status Store::begin_anew_if_empty() {
+  return impl_->with([&](SQLite::Database& database) -> Status {
+    if (database.execAndGet("SELECT count(*) FROM outputs").getInt64() > 0) return std::monostate{};
+    SQLite::Transaction transaction(database);
+    for (const char* table : {"settings", "policies", "problems", "runs"})
+      database.exec(fmt::format("DELETE FROM {}", table));
+    transaction.commit();
+    return std::monostate{};
+  });
+}
+
 Status Store::settle(const std::string& key, const OrderedJson& given) {
   const auto recorded = settings(key);
   if (!recorded) return tl::unexpected(recorded.error());

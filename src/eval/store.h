@@ -74,6 +74,10 @@ class Store {
   Store& operator=(Store&&) noexcept;
   ~Store();
 
+  /// An evaluation without any output or error has nothing that settings could contradict: forgets them, so that a
+  /// first attempt that failed binds nobody.
+  [[nodiscard]] Status begin_anew_if_empty();
+
   /// Records settings under a key, or compares them with what is recorded there. Errors: usage naming the first
   /// setting that differs, with both values.
   [[nodiscard]] Status settle(const std::string& key, const OrderedJson& settings);

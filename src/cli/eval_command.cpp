@@ -47,6 +47,7 @@ Result<int> finish(const eval::Store& store, const eval::SummaryOptions& options
 // Records or compares everything that defines the outputs, before models are loaded.
 Status settle(eval::Store& store, const EvalFlags& flags, const ChosenProblems& problems, const Rows& rows,
               std::uint64_t seed) {
+  if (auto ok = store.begin_anew_if_empty(); !ok) return ok;
   if (auto ok = store.settle("dataset", dataset_settings(problems)); !ok) return ok;
   const auto file = std::filesystem::path(problems.dataset.file).filename().string();
   if (auto ok = store.record("file", file); !ok) return ok;
@@ -194,7 +195,7 @@ Result<int> evaluate(const EvalFlags& flags, const std::string& command) {
                                      .problems = ids_of(*problems)};
   const auto known = store->policies();
   if (stopped && known && known->empty()) return kExitInterrupted;
-  const auto code = finish(*store, options, flags, command);
+  auto code = finish(*store, options, flags, command);
   if (!code || !stopped) return code;
   note("Interrupted. {}\n", flags.db.empty() ? "Nothing is kept: give --db FILE to be able to go on."
                                              : "The same command goes on: " + command);

@@ -94,7 +94,6 @@ void add_eval_flags(CLI::App& app, EvalFlags& flags) {
   add_dataset_flags(app, flags);
   app.add_option("-k,--samples", flags.samples, "outputs for each problem and policy")
       ->type_name("K")
-      ->check(CLI::Range(1U, 100'000U))
       ->capture_default_str();
   app.add_option("--db", flags.db,
                  "keep every output in this SQLite file. The same command goes on where it was cut short; without it "
@@ -159,6 +158,7 @@ Status check_eval_flags(const EvalFlags& flags) {
     return fail(ErrorKind::usage, "there is no dataset",
                 "give --dataset FILE, or --dataset demo for the bundled pair's problems");
   }
+  if (flags.samples < 1) return fail(ErrorKind::usage, "--samples has to be at least 1", "give a number of outputs");
   if (flags.first < 0) return fail(ErrorKind::usage, "--first has to be at least 0", "give a number of problems");
   if (flags.endpoint_attempts < 1)
     return fail(ErrorKind::usage, "--endpoint-attempts has to be at least 1", "give a number of attempts");

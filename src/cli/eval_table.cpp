@@ -125,9 +125,9 @@ std::string comparison(const eval::PolicySummary& policy, const eval::Summary& s
       break;
   }
   if (policy.mcnemar) {
-    text +=
-        fmt::format(" (right only in {}: {}, only in {}: {}, McNemar p = {:.2g})", policy.name,
-                    policy.mcnemar->only_policy, summary.baseline, policy.mcnemar->only_baseline, policy.mcnemar->p);
+    text += fmt::format(" ({} only in {}: {}, only in {}: {}, McNemar p = {:.2g})",
+                        summary.samples == 1 ? "right" : "more often right", policy.name, policy.mcnemar->only_policy,
+                        summary.baseline, policy.mcnemar->only_baseline, policy.mcnemar->p);
   }
   return text + ".\n";
 }

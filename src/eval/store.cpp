@@ -33,7 +33,7 @@ std::optional<Difference> first_difference(const OrderedJson& recorded, const Or
         const OrderedJson none;
         const auto& a = recorded.contains(key) ? recorded[key] : none;
         const auto& b = given.contains(key) ? given[key] : none;
-        if (auto found = first_difference(a, b, name.empty() ? key : name + "." + key)) return found;
+        if (auto found = first_difference(a, b, name.empty() ? key : fmt::format("{}.{}", name, key))) return found;
       }
     }
     return std::nullopt;  // the order of keys alone
@@ -127,6 +127,17 @@ Result<Store> Store::in_memory() {
   auto opened = open_in_memory();
   if (!opened) return tl::unexpected(opened.error());
   return Store(std::make_unique<Impl>(std::move(*opened)));
+}
+
+Status Store::begin_anew_if_empty() {
+  return impl_->with([&](SQLite::Database& database) -> Status {
+    if (database.execAndGet("SELECT count(*) FROM outputs").getInt64() > 0) return std::monostate{};
+    SQLite::Transaction transaction(database);
+    for (const char* table : {"settings", "policies", "problems", "runs"})
+      database.exec(fmt::format("DELETE FROM {}", table));
+    transaction.commit();
+    return std::monostate{};
+  });
 }
 
 Status Store::settle(const std::string& key, const OrderedJson& given) {

@@ -25,7 +25,10 @@ struct OutputKey {
   std::string policy{};
   std::string problem{};
   std::uint32_t sample = 0;
-  auto operator<=>(const OutputKey&) const = default;
+  bool operator==(const OutputKey&) const = default;
+  bool operator<(const OutputKey& other) const {
+    return std::tie(policy, problem, sample) < std::tie(other.policy, other.problem, other.sample);
+  }
 };
 
 struct StoredPolicy {
@@ -70,6 +73,10 @@ class Store {
   Store(Store&&) noexcept;
   Store& operator=(Store&&) noexcept;
   ~Store();
+
+  /// An evaluation without any output or error has nothing that settings could contradict: forgets them, so that a
+  /// first attempt that failed binds nobody.
+  [[nodiscard]] Status begin_anew_if_empty();
 
   /// Records settings under a key, or compares them with what is recorded there. Errors: usage naming the first
   /// setting that differs, with both values.

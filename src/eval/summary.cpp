@@ -117,7 +117,7 @@ void compare(const Gathered& policy, const Gathered& baseline, const Summary& wh
   if (!graded) return;
   summary.difference = accuracy_difference(ours, theirs);
   summary.verdict = non_inferiority(*summary.difference, ours.size(), whole.margin);
-  if (whole.samples == 1) summary.mcnemar = mcnemar(ours, theirs);
+  summary.mcnemar = mcnemar(ours, theirs);
 }
 
 // Which policies are reported, with their URL.

@@ -24,7 +24,7 @@ struct PolicySummary {
   std::optional<Estimate> accuracy{};  ///< over complete questions; none where nothing is graded
   // Over the compared questions; none for the baseline itself.
   std::optional<Estimate> difference{};
-  std::optional<McNemar> mcnemar{};  ///< at one sample a question
+  std::optional<McNemar> mcnemar{};
   std::optional<Verdict95> verdict{};
   std::optional<Estimate> speed_up{};
 

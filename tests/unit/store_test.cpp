@@ -2,10 +2,13 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+
+#include "eval/store_file.h"
 
 namespace relaygen::eval {
 namespace {
@@ -118,6 +121,16 @@ TEST_F(StoreFile, OtherSettingsAreRefusedAndNamed) {
   EXPECT_TRUE(store->settings("nothing")->is_null());
 }
 
+TEST_F(StoreFile, WithoutOutputsSettingsBindNobody) {
+  auto store = Store::in_memory();
+  ASSERT_TRUE(store->settle("generation", {{"temperature", 0.6}}));
+  ASSERT_TRUE(store->begin_anew_if_empty());
+  EXPECT_TRUE(store->settle("generation", {{"temperature", 0.0}}));
+  ASSERT_TRUE(store->put_error({"relay", "p", 0}, "x", "", 1));
+  ASSERT_TRUE(store->begin_anew_if_empty());
+  EXPECT_FALSE(store->settle("generation", {{"temperature", 0.6}}));
+}
+
 TEST_F(StoreFile, ProblemsGrowAndKeepTheirOrder) {
   auto store = Store::open(path());
   ASSERT_TRUE(store);
@@ -170,6 +183,17 @@ TEST_F(StoreFile, FilesThatAreNoEvaluation) {
   expect_error(Store::open(path("no/such/folder/x")), ErrorKind::output_failed, "cannot write");
   expect_error(Store::open_to_read(path("missing")), ErrorKind::bad_input, "No such file");
   EXPECT_FALSE(std::filesystem::exists(path("missing")));
+}
+
+TEST_F(StoreFile, ErrorsOfSqliteAreSentences) {
+  const auto error = [](int code) { return explain(SQLite::Exception("words of SQLite", code), "e.db"); };
+  EXPECT_EQ(error(SQLITE_FULL).message, "e.db cannot grow: the disk is full");
+  EXPECT_EQ(error(SQLITE_FULL).kind, ErrorKind::output_failed);
+  EXPECT_EQ(error(SQLITE_IOERR).kind, ErrorKind::output_failed);
+  EXPECT_EQ(error(SQLITE_READONLY).message, "e.db is read-only");
+  EXPECT_EQ(error(SQLITE_BUSY).message, "e.db is held by another program");
+  EXPECT_EQ(error(SQLITE_NOMEM).kind, ErrorKind::out_of_memory);
+  EXPECT_EQ(error(SQLITE_CORRUPT).kind, ErrorKind::bad_input);
 }
 
 TEST_F(StoreFile, AnEmptyFileBecomesAnEvaluationOnlyForAWriter) {

@@ -64,6 +64,8 @@ struct Request {
   std::uint64_t choice = 0;  ///< index among several texts of the same seed
   Budgets budgets{};
   std::vector<std::string> stop{};  ///< the answer ends before the first occurrence of any of these
+  bool judge =
+      false;  ///< let the large model's catch-ups tell its log p of the small model's tokens, for a little time
 };
 
 /// Checks everything in a request that needs no engine: sampling, policy, budgets, stop strings, tags (the prompt may
@@ -106,7 +108,7 @@ struct SegmentEvent {
   std::optional<std::uint32_t> cue{};  ///< index into the request's CueSet, for SwitchReason::cue
 };
 
-/// What the large model thinks of tokens that the small model wrote: log p of tokens first_index, first_index + 1, ...
+/// What the large model thinks of tokens that the small model wrote (Request::judge): log p of tokens first_index, first_index + 1, ...
 struct JudgedEvent {
   std::uint64_t first_index = 0;
   std::span<const float> large_logprobs;

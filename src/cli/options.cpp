@@ -173,6 +173,8 @@ void add_generation_flags(CLI::App& app, GenerationFlags& flags) {
       ->check(CLI::IsMember(std::vector<std::string>(names.begin(), names.end())))
       ->capture_default_str();
   add_relay_flags(app, flags);
+  app.add_flag("--judge", flags.judge, "also tell the large model's mean log p of the small model's tokens")
+      ->group("Relay");
   add_sampling_flags(app, flags);
 }
 

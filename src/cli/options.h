@@ -43,7 +43,7 @@ struct GenerationFlags {
   Budgets budgets;
   std::vector<std::string> stop;
   std::string system;
-  bool no_thinking = false;
+  bool no_thinking = false, judge = false;
 };
 
 /// All of them; the second adds what shapes a policy, the third sampling, budgets and prompt, both without --policy.

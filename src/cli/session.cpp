@@ -162,6 +162,7 @@ Result<Request> make_request(const Pair& pair, const PreparedPolicy& prepared, c
   request.sampling = flags.sampling;
   request.budgets = flags.budgets;
   request.stop = flags.stop;
+  request.judge = flags.judge;
   return request;
 }
 

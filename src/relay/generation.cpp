@@ -154,10 +154,11 @@ class Generation::Impl {
     return sampler_.choose(rows[rows.size() - 1], ids, ids.size());
   }
 
-  // The large model's catch-up also gives its log p of what the small model wrote: ask for those rows too.
+  // The large model's catch-up can also give its log p of what the small model wrote: ask for those rows too. Each of
+  // them takes a pass through the output head.
   std::size_t first_output_row(Model model, std::size_t seen, std::size_t most_rows) const {
     const std::size_t last = loop_.log().size() - 1;
-    if (model != Model::large) return last;
+    if (model != Model::large || !loop_.request().judge) return last;
     std::size_t row = last;
     while (row > seen && last - row + 2 <= most_rows && loop_.log()[row].author == Author::small) --row;
     return row;

@@ -100,6 +100,7 @@ TEST_F(RelayPairText, TheLargeModelsOpinionIsThatOfAFreshPrefill) {
   for (const auto& problem : test::problems(5)) {
     Request request = demo_request(*pair_, "all-candidates", problem.question);
     request.seed = 5;
+    request.judge = true;
     const Generation generation = finished(request, *pair_);
     const auto records = generation.log().records();
     const auto ids = generation.log().ids();

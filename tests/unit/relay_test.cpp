@@ -151,11 +151,18 @@ TEST_F(Relay, NoHandoffInTheAnswer) {
   EXPECT_EQ(layout(done), "L:</think>So, ok");
 }
 
-TEST_F(Relay, CatchUpJudgesWhatTheSmallModelWrote) {
+TEST_F(Relay, CatchUpJudgesWhatTheSmallModelWroteWhereAskedTo) {
+  request_.judge = true;
   const Completion done = write({"So,", "", "", " ok"}, {"", " x", ".\n\n"});
   EXPECT_EQ(judged_, 2u);
   EXPECT_EQ(done.usage.judged, 2u);
   EXPECT_LT(done.usage.judged_logprob, 0);
+}
+
+TEST_F(Relay, NothingIsJudgedUnasked) {
+  const Completion done = write({"So,", "", "", " ok"}, {"", " x", ".\n\n"});
+  EXPECT_EQ(judged_, 0u);
+  EXPECT_EQ(done.usage.judged, 0u);
 }
 
 TEST_F(Relay, UsageAddsUp) {

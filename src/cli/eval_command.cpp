@@ -181,7 +181,7 @@ Result<int> evaluate(const EvalFlags& flags, const std::string& command) {
   if (!seed) return tl::unexpected(seed.error());
   if (auto ok = settle(*store, flags, *problems, *rows, *seed); !ok) return tl::unexpected(ok.error());
   if (!flags.quiet && problems->dataset.name != "demo")
-    note("{}: {} problems, {}.\n", problems->dataset.file, problems->dataset.problems.size(), problems->dataset.taken);
+    note("{}: {} rows, {}.\n", problems->dataset.file, problems->dataset.problems.size(), problems->dataset.taken);
   if (!flags.quiet && flags.samples > 1 && flags.generation.sampling.temperature == 0)
     print_warning("at temperature 0 all samples of a problem are the same text");
 

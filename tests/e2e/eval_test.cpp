@@ -121,7 +121,7 @@ TEST_F(Eval, OwnDatasetsTemplatesAndProblems) {
   const auto result = run("--dataset " + file + columns + "--template " + prompt +
                           " --problems x --policies large --temp 0 --db " + path("e.db"));
   EXPECT_EQ(result.code, 0) << result.error;
-  EXPECT_TRUE(holds(result.error, "2 problems, questions from 'text', answers from 'result', ids from 'name'"))
+  EXPECT_TRUE(holds(result.error, "2 rows, questions from 'text', answers from 'result', ids from 'name'"))
       << result.error;
   EXPECT_TRUE(holds(result.output, "own: 1 problem.")) << result.output;
   const auto store = Store::open_to_read(path("e.db"));

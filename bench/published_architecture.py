@@ -86,9 +86,11 @@ class Costs:
     """Measured seconds of batches, between sizes by straight lines."""
 
     def __init__(self, measured):
-        self.tables = {}
-        for cost in sorted(measured, key=lambda c: c["rows"]):
-            self.tables.setdefault(cost["model"], []).append((cost["rows"], cost["seconds"]))
+        samples = {}
+        for cost in measured:  # windows of unequal length are measured at several depths
+            samples.setdefault(cost["model"], {}).setdefault(cost["rows"], []).append(cost["seconds"])
+        self.tables = {model: sorted((rows, statistics.mean(seconds)) for rows, seconds in table.items())
+                       for model, table in samples.items()}
 
     def seconds(self, model, rows):
         table = self.tables[model]
@@ -109,7 +111,7 @@ def relay_run(args):
 def servers_run(servers, windows, depth, costs):
     """The same segments by two servers. Returns seconds in all, ideal seconds, tokens read again beyond the handed over."""
     seconds = ideal = 0.0
-    recomputed = retokenized = 0
+    recomputed = 0
     for segments in windows:
         text = WORD * depth
         for server in servers.values():
@@ -124,7 +126,6 @@ def servers_run(servers, windows, depth, costs):
             if written != tokens:
                 sys.exit(f"published_architecture.py: {tokens} tokens were asked for and {written} came")
             recomputed += max(0, read - unread[author])
-            retokenized += read
             ideal += costs.seconds(author, unread[author]) + (tokens - 1) * costs.seconds(author, 1)
             unread[author] = 1
             other = "small" if author == "large" else "large"
@@ -148,16 +149,19 @@ def main():
     args = parser.parse_args()
 
     context = args.depth + 2 * args.tokens + 256
-    servers = {"large": Server(args.server, args.model, args.threads, context),
-               "small": Server(args.server, args.model_small, args.threads, context)}
+    servers = {}
     results = []
     try:
-        for repetition in range(args.repetitions):
+        for name, model in (("large", args.model), ("small", args.model_small)):
+            servers[name] = Server(args.server, model, args.threads, context)
+        for _ in range(args.repetitions):
             bench = relay_run(args)
             large, relay = bench["rows"]
+            handoffs = relay["handoffs"]
+            if handoffs == 0:
+                sys.exit("published_architecture.py: no cue stands in these windows; give more or longer ones")
             costs = Costs(bench["batch_costs"])
             seconds, ideal, recomputed = servers_run(servers, relay["segments"], args.depth, costs)
-            handoffs = relay["handoffs"]
             results.append({
                 "large_only_s": large["seconds"]["value"], "relay_s": relay["seconds"]["value"], "servers_s": seconds,
                 "relay_ideal_s": relay["ideal_seconds"], "servers_ideal_s": ideal, "handoffs": handoffs,

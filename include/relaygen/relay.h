@@ -228,4 +228,7 @@ class Generation {
   std::unique_ptr<Impl> impl_;
 };
 
+/// Lets each model write two tokens, so that first touches of the weights are in nobody's time. Failures show later.
+void warm_up(Engine& engine);
+
 }  // namespace relaygen

@@ -6,6 +6,13 @@
 #include <numeric>
 
 namespace relaygen::bench {
+namespace {
+
+double mean(std::span<const double> values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+}  // namespace
 
 Status fill_cache(Engine& engine, Model model, std::span<const TokenId> tokens) {
   auto held = static_cast<std::size_t>(engine.truncate(model, static_cast<std::int32_t>(tokens.size())));
@@ -52,7 +59,7 @@ Result<std::vector<BatchCost>> measure_batches(Engine& engine, Model model, std:
     progress(costs.size());
     auto times = time_batch(engine, model, tokens, count, depth, effort, clock);
     if (!times) return tl::unexpected(times.error());
-    costs.push_back({depth, count, *std::min_element(times->begin(), times->end())});
+    costs.push_back({depth, count, mean(*times)});
   }
   (void)engine.truncate(model, 0);
   return costs;
@@ -75,8 +82,7 @@ Result<std::vector<BatchCost>> time_sizes(Engine& engine, Model model, std::span
     const Effort effort{.warm_ups = 1, .repeats = std::clamp(count / 4, kLeast, kMost)};
     auto times = time_batch(engine, model, tokens, rows, depth, effort, clock);
     if (!times) return tl::unexpected(times.error());
-    const double sum = std::accumulate(times->begin(), times->end(), 0.0);
-    costs.push_back({depth, rows, sum / static_cast<double>(times->size())});
+    costs.push_back({depth, rows, mean(*times)});
   }
   (void)engine.truncate(model, depth);
   return costs;
@@ -101,8 +107,11 @@ Result<CostModel> price_schedule(Engine& engine, std::span<const Batch> schedule
       }
     }
     if (!usual.empty()) {
-      by_depth[least].insert(usual.begin(), usual.end());
-      by_depth[greatest].insert(usual.begin(), usual.end());
+      by_depth.try_emplace(least);
+      by_depth.try_emplace(greatest);
+      for (auto& [depth, sizes] : by_depth) {  // between two depths that lack a size nothing could be interpolated
+        if (depth >= least && depth <= greatest) sizes.insert(usual.begin(), usual.end());
+      }
     }
     const std::vector<TokenId> tokens(static_cast<std::size_t>(end), 0);
     std::vector<BatchCost> costs;

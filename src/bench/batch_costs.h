@@ -27,8 +27,8 @@ struct Effort {
                                                      std::int32_t rows, std::int32_t depth, const Effort& effort,
                                                      const Clock& clock);
 
-/// The fastest decode of each size on top of a context of `depth` tokens (what disturbs a machine only adds), sizes that
-/// the engine's limits do not allow left out. `progress` is called before every size with the number done. Uses the
+/// The mean time of each size on top of a context of `depth` tokens (at most half of the engine's window), sizes that the
+/// engine's limits do not allow left out. `progress` is called before every size with the number done. Uses the
 /// caches as it likes and leaves them empty. Errors: those of decode.
 [[nodiscard]] Result<std::vector<BatchCost>> measure_batches(Engine& engine, Model model,
                                                              std::span<const std::int32_t> rows, std::int32_t depth,

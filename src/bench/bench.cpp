@@ -90,23 +90,12 @@ std::vector<std::pair<Model, BatchCost>> medians(const Samples& samples) {
   return costs;
 }
 
-// First touches of the weights belong to nobody.
-Status warm_up(RecordingEngine& books, Request request) {
-  request.budgets = {.total = 2};
-  request.tags = {};
-  for (const Model model : {Model::large, Model::small}) {
-    request.policy = {.thinker = model, .handoffs = HandoffRule::never, .answer_by = model};
-    if (auto account = run_live(books, request); !account) return tl::unexpected(account.error());
-  }
-  return std::monostate{};
-}
-
 }  // namespace
 
 Result<BenchResult> bench_replay(Engine& engine, std::span<const Window> windows, std::span<const NamedPolicy> policies,
                                  const BenchOptions& options) {
   Collector collector(policies, options.repetitions);
-  BenchResult result{.repetitions = options.repetitions};
+  BenchResult result;
   Samples samples;
   Replayer replayer(engine);
   const RunOptions run_options{.events = {}, .cancel = options.cancel, .clock = options.clock};
@@ -143,7 +132,7 @@ Result<BenchResult> bench_replay(Engine& engine, std::span<const Window> windows
 Result<BenchResult> bench_live(Engine& engine, std::span<const Request> requests, std::span<const NamedPolicy> policies,
                                const BenchOptions& options) {
   Collector collector(policies, options.repetitions);
-  BenchResult result{.repetitions = options.repetitions};
+  BenchResult result;
   Samples samples;
   RecordingEngine books(engine);
   const RunOptions run_options{.events = {}, .cancel = options.cancel, .clock = options.clock};
@@ -154,7 +143,7 @@ Result<BenchResult> bench_live(Engine& engine, std::span<const Request> requests
     Account account;
   };
   std::vector<Run> accounts;
-  if (auto ok = warm_up(books, requests.front()); !ok) return tl::unexpected(ok.error());
+  warm_up(engine);
   for (std::size_t repetition = 0; repetition < options.repetitions; ++repetition) {
     for (const Request& request : requests) {
       for (const std::size_t i : order(policies.size(), repetition)) {

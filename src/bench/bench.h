@@ -16,7 +16,7 @@
 namespace relaygen::bench {
 
 struct BenchOptions {
-  std::size_t repetitions = 5;
+  std::size_t repetitions = 6;
   bool explain = false;  ///< of live texts: measure their batches afterwards, for the ideal time
   Clock clock = steady_clock();
   const std::atomic<bool>* cancel = nullptr;
@@ -41,7 +41,6 @@ struct BenchResult {
   std::vector<BenchRow> rows{};
   std::vector<std::pair<Model, BatchCost>> costs{};  ///< medians
   double prefill = 0;                                ///< seconds to read all contexts, both models
-  std::size_t repetitions = 0;                       ///< that were finished, fewer than asked for after a cancellation
 };
 
 /// Replays the windows, all with a context of the same length, under every policy. The first policy is the baseline.

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "io/files.h"
-
 namespace relaygen::bench {
 namespace {
 
@@ -44,6 +42,7 @@ std::vector<Window> cut_windows(const Vocabulary& vocabulary, std::span<const Tr
     const Trace& trace = traces[index];
     const std::size_t size = std::min(options.tokens, trace.tokens.size());
     const std::size_t round = i / traces.size();
+    if (round > 0 && size == trace.tokens.size()) continue;  // all of it is there already
     const std::size_t place = (2 * round + 1) * (trace.tokens.size() - size) / (2 * rounds);
     Window window{trace.id, context_before(traces, index, place, options.context), options.context, {}};
     const auto tokens = std::span(trace.tokens);
@@ -61,15 +60,21 @@ Window whole_trace(const Trace& trace, std::span<const TokenId> prompt, PromptSt
   return window;
 }
 
-Result<std::vector<Trace>> read_traces(const std::string& file, const Vocabulary& vocabulary) {
+Result<std::vector<NamedText>> read_texts(const std::string& file) {
   auto content = read_file(file);
   if (!content) return tl::unexpected(content.error());
-  auto texts = parse_texts(*content, file);
-  if (!texts) return tl::unexpected(texts.error());
+  return parse_texts(*content, file);
+}
+
+Result<std::vector<Trace>> tokenize_texts(std::span<const NamedText> texts, const Vocabulary& vocabulary,
+                                          const std::string& file) {
   std::vector<Trace> traces;
-  for (const NamedText& text : *texts) {
+  for (const NamedText& text : texts) {
     auto tokens = vocabulary.tokenize(text.text);
     if (!tokens) return tl::unexpected(tokens.error());
+    const auto end =
+        std::find_if(tokens->begin(), tokens->end(), [&](TokenId token) { return vocabulary.ends_generation(token); });
+    tokens->erase(end, tokens->end());  // recorded texts often hold the token that ended them
     if (!tokens->empty()) traces.push_back({text.id, std::move(*tokens)});
   }
   if (traces.empty()) {

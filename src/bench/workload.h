@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "io/files.h"
 #include "relaygen/engine.h"
 #include "relaygen/error.h"
 #include "relaygen/phase.h"
@@ -36,7 +37,8 @@ struct WindowOptions {
   std::size_t context = 256;  ///< tokens before it, >= 1
 };
 
-/// Cuts windows at places spread evenly over the traces: the first of each trace before the second of any. The context
+/// Cuts windows at places spread evenly over the traces: the first of each trace before the second of any. Fewer come
+/// out where traces are no longer than a window. The context
 /// is what stands before the window, and where that is too short the ends of other traces before it. So how deep a
 /// window lies in the cache does not depend on where in its text it stands. Requires at least one trace. Pure.
 [[nodiscard]] std::vector<Window> cut_windows(const Vocabulary& vocabulary, std::span<const Trace> traces,
@@ -45,8 +47,13 @@ struct WindowOptions {
 /// A whole trace behind a prompt of at least one token.
 [[nodiscard]] Window whole_trace(const Trace& trace, std::span<const TokenId> prompt, PromptState state);
 
-/// Reads and tokenizes texts as `relaygen segment` does: JSONL with a text field, or one plain text. Texts without any
-/// token are left out. Errors: bad_input (unreadable, malformed, no text in it).
-[[nodiscard]] Result<std::vector<Trace>> read_traces(const std::string& file, const Vocabulary& vocabulary);
+/// Reads texts as `relaygen segment` does: JSONL with a text field, or one plain text.
+/// Errors: bad_input (unreadable, malformed).
+[[nodiscard]] Result<std::vector<NamedText>> read_texts(const std::string& file);
+
+/// Makes traces of the texts of a file, each up to the first token that ends a text; empty ones are left out.
+/// Errors: bad_input (no text in it).
+[[nodiscard]] Result<std::vector<Trace>> tokenize_texts(std::span<const NamedText> texts, const Vocabulary& vocabulary,
+                                                        const std::string& file);
 
 }  // namespace relaygen::bench

@@ -24,13 +24,16 @@
 namespace relaygen::cli {
 namespace {
 
+const CLI::Range kCount(1, 1'000'000);
+const CLI::Range kContextTokens(1, 16'000'000);
+
 struct BenchFlags {
   ModelFlags models;
   GenerationFlags generation;
   std::vector<std::string> policies{"large-only", "relay"};
   std::string trace, prompts;
   std::vector<std::size_t> depths{256};
-  std::size_t windows = 4, tokens = 128, first = 5, repetitions = 5;
+  std::size_t windows = 4, tokens = 128, first = 5, repetitions = 6;
   bool explain = false;
   OutputFlags output;
 };
@@ -61,12 +64,13 @@ Result<std::vector<Request>> live_requests(const BenchFlags& flags, const Sessio
 
 struct Outcome {
   std::string workload{};  // a sentence
+  std::size_t windows = 0;
   std::vector<bench::BenchResult> depths{};
 };
 
-Result<Outcome> replay(const BenchFlags& flags, Session& session, std::span<const bench::NamedPolicy> policies,
-                       const bench::BenchOptions& options) {
-  auto traces = bench::read_traces(flags.trace, session.pair->vocabulary());
+Result<Outcome> replay(const BenchFlags& flags, std::span<const NamedText> texts, Session& session,
+                       std::span<const bench::NamedPolicy> policies, const bench::BenchOptions& options) {
+  auto traces = bench::tokenize_texts(texts, session.pair->vocabulary(), flags.trace);
   if (!traces) return tl::unexpected(traces.error());
   Outcome outcome;
   outcome.workload =
@@ -80,6 +84,10 @@ Result<Outcome> replay(const BenchFlags& flags, Session& session, std::span<cons
     own.progress = [&](double fraction) {
       options.progress((static_cast<double>(i) + fraction) / static_cast<double>(flags.depths.size()));
     };
+    outcome.workload =
+        fmt::format("replay of {} windows of up to {} tokens from {} ({} texts), behind {} tokens", windows.size(),
+                    flags.tokens, flags.trace, traces->size(), fmt::join(flags.depths, ", "));
+    outcome.windows = windows.size();
     auto result = bench::bench_replay(*session.pair, windows, policies, own);
     if (!result) return tl::unexpected(result.error());
     outcome.depths.push_back(std::move(*result));
@@ -95,7 +103,7 @@ Result<Outcome> live(const BenchFlags& flags, Session& session, std::span<const 
   own.explain = flags.explain;
   auto result = bench::bench_live(*session.pair, *requests, policies, own);
   if (!result) return tl::unexpected(result.error());
-  Outcome outcome{fmt::format("{} texts written anew under each policy", requests->size()), {}};
+  Outcome outcome{fmt::format("{} texts written anew under each policy", requests->size()), 0, {}};
   outcome.depths.push_back(std::move(*result));
   return outcome;
 }
@@ -120,11 +128,11 @@ std::string rows_table(const bench::BenchResult& result) {
   return table;
 }
 
-std::string result_text(const BenchFlags& flags, const bench::BenchResult& result) {
+std::string result_text(const BenchFlags& flags, std::size_t windows, const bench::BenchResult& result) {
   std::string text;
   if (!flags.trace.empty()) {
     text += fmt::format("\nbehind {} tokens (both models read them in {:.2f} s a window)\n", result.rows.front().depth,
-                        result.prefill / static_cast<double>(flags.windows));
+                        result.prefill / static_cast<double>(windows));
   }
   text += rows_table(result);
   for (const bench::BenchRow& row : result.rows) {
@@ -141,7 +149,7 @@ std::string result_text(const BenchFlags& flags, const bench::BenchResult& resul
 
 std::string text_of(const BenchFlags& flags, const Outcome& outcome) {
   std::string text = fmt::format("{}; {} repetitions\n", outcome.workload, flags.repetitions);
-  for (const bench::BenchResult& result : outcome.depths) text += result_text(flags, result);
+  for (const bench::BenchResult& result : outcome.depths) text += result_text(flags, outcome.windows, result);
   return text;
 }
 
@@ -149,14 +157,20 @@ OrderedJson to_json(const BenchFlags& flags, const Session& session, const Outco
                     const std::string& command) {
   OrderedJson json = provenance("bench", command, session.pair->info());
   if (flags.models.bundled()) {
-    json["notes"].push_back(
-        "The bundled pair is too small to show speed: a batch of its tokens is hardly cheaper than the tokens one by "
-        "one.");
+    json["notes"].push_back(kNoSpeedOfBundledPair);
   }
   json["title"] = fmt::format("{} side by side", fmt::join(flags.policies, ", "));
   json["profile"] = session.profile.name;
   json["workload"] = {{"kind", flags.trace.empty() ? "live" : "replay"}, {"text", outcome.workload}};
   json["workload"]["tokens"] = outcome.depths.front().rows.front().usage.generated();
+  if (flags.trace.empty()) {
+    const SamplingOptions& sampling = flags.generation.sampling;
+    json["settings"] = {{"seed", session.seed},
+                        {"temperature", sampling.temperature},
+                        {"top_k", sampling.top_k},
+                        {"top_p", sampling.top_p},
+                        {"min_p", sampling.min_p}};
+  }
   json["repetitions"] = flags.repetitions;
   json["baseline"] = outcome.depths.front().rows.front().policy;
   json["depths"] = OrderedJson::array();
@@ -175,8 +189,8 @@ OrderedJson to_json(const BenchFlags& flags, const Session& session, const Outco
 Result<int> bench_pair(const BenchFlags& flags, const std::string& command) {
   if (auto ok = check_output_flags(flags.output); !ok) return tl::unexpected(ok.error());
   handle_interrupts();
-  if (flags.policies.empty() || flags.repetitions < 1 || flags.windows < 1 || flags.tokens < 1 || flags.first < 1)
-    return fail(ErrorKind::usage, "there is nothing to measure", "give at least one policy, repetition and text");
+  if (!flags.trace.empty() && !flags.prompts.empty())
+    return fail(ErrorKind::usage, "both --trace and --prompts are given", "replay texts or write new ones");
   if (flags.trace.empty() && flags.prompts.empty() && !flags.models.bundled()) {
     return fail(ErrorKind::usage, "there is no text to measure with",
                 "give --trace FILE (recorded texts to replay) or --prompts FILE (live ones)");
@@ -188,6 +202,9 @@ Result<int> bench_pair(const BenchFlags& flags, const std::string& command) {
     models.context = static_cast<std::int32_t>(
         bench::room_for(*std::max_element(flags.depths.begin(), flags.depths.end()), flags.tokens));
   }
+  Result<std::vector<NamedText>> texts;
+  if (!flags.trace.empty()) texts = bench::read_texts(flags.trace);
+  if (!texts) return tl::unexpected(texts.error());
   auto session = open_session(models, generation);
   if (!session) return tl::unexpected(session.error());
   InterruptiblePair interruptible(*session->pair);
@@ -197,8 +214,8 @@ Result<int> bench_pair(const BenchFlags& flags, const std::string& command) {
   ProgressBar bar;
   bench::BenchOptions options{.repetitions = flags.repetitions, .cancel = &interrupted()};
   options.progress = [&](double fraction) { bar.show("measuring", static_cast<float>(fraction)); };
-  auto outcome =
-      flags.trace.empty() ? live(flags, *session, *policies, options) : replay(flags, *session, *policies, options);
+  auto outcome = flags.trace.empty() ? live(flags, *session, *policies, options)
+                                     : replay(flags, *texts, *session, *policies, options);
   if (!outcome) return tl::unexpected(outcome.error());
   bar.clear();
   const OrderedJson json = to_json(flags, *session, *outcome, command);
@@ -221,18 +238,25 @@ void add_bench_command(CLI::App& app, const std::vector<std::string>& arguments,
   command->add_option("--trace", flags->trace, "replay recorded texts: the models do all the work, the text is given")
       ->type_name("FILE");
   command->add_option("--windows", flags->windows, "with --trace: pieces of the texts to replay")
+      ->check(kCount)
       ->capture_default_str();
-  command->add_option("--tokens", flags->tokens, "with --trace: tokens of such a piece")->capture_default_str();
+  command->add_option("--tokens", flags->tokens, "with --trace: tokens of such a piece")
+      ->check(kContextTokens)
+      ->capture_default_str();
   command
       ->add_option("--depth", flags->depths, "with --trace: tokens in the caches before it; several: one after another")
       ->delimiter(',')
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->check(CLI::PositiveNumber)
+      ->check(kContextTokens)
       ->capture_default_str();
   command->add_option("--prompts", flags->prompts, "write texts anew for these prompts (JSONL with a \"prompt\")")
       ->type_name("FILE");
-  command->add_option("--first", flags->first, "with live prompts: take the first N")->capture_default_str();
-  command->add_option("-r,--repetitions", flags->repetitions, "interleaved repetitions")->capture_default_str();
+  command->add_option("--first", flags->first, "with live prompts: take the first N")
+      ->check(kCount)
+      ->capture_default_str();
+  command->add_option("-r,--repetitions", flags->repetitions, "interleaved repetitions")
+      ->check(kCount)
+      ->capture_default_str();
   command->add_flag("--explain", flags->explain, "set predicted beside actual time, part by part");
   add_output_flags(*command, flags->output);
   add_model_flags(*command, flags->models);

@@ -12,6 +12,10 @@ namespace relaygen::cli {
 /// (share/relaygen). Errors: bad_model naming the places that were tried.
 [[nodiscard]] Result<std::filesystem::path> bundled_folder();
 
+/// What has to be said beside every time of the bundled pair.
+inline constexpr const char* kNoSpeedOfBundledPair =
+    "The bundled pair is too small to show speed: a batch of its tokens is hardly cheaper than the tokens one by one.";
+
 struct BundledProblem {
   std::string id, question, answer;
 };

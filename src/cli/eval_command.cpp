@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "cli/bundled.h"
 #include "cli/commands.h"
 #include "cli/eval_flags.h"
 #include "cli/eval_progress.h"
@@ -27,15 +28,29 @@ constexpr const char* kBundledLarge = "relaygen-demo-large";
 
 // ---------------------------------------------------------------- showing
 
+// The margin that the evaluation was begun with.
+Result<std::optional<double>> recorded_margin(const eval::Store& store) {
+  const auto recorded = store.settings("margin");
+  if (!recorded) return tl::unexpected(recorded.error());
+  return recorded->is_number() ? std::optional(recorded->get<double>()) : std::nullopt;
+}
+
 // Shows what is stored; the exit code tells whether it is everything.
-Result<int> finish(const eval::Store& store, const eval::SummaryOptions& options, const EvalFlags& flags,
+Result<int> finish(const eval::Store& store, eval::SummaryOptions options, const EvalFlags& flags,
                    const std::string& command) {
+  const auto margin = recorded_margin(store);
+  if (!margin) return tl::unexpected(margin.error());
+  options.margin = flags.margin.value_or(margin->value_or(kUsualMargin));
   auto summary = eval::summarise(store, options);
   if (!summary) return tl::unexpected(summary.error());
+  if (*margin && **margin != options.margin) {
+    summary->notes.push_back(
+        fmt::format("The evaluation was begun with a margin of {:g}, and this table has one of {:g}: a margin that is "
+                    "chosen after looking proves little.",
+                    **margin, options.margin));
+  }
   if (summary->pair.is_object() && summary->pair.value("large", "") == kBundledLarge) {
-    summary->notes.emplace_back(
-        "The bundled pair is too small to show speed: a batch of its tokens is hardly cheaper than the tokens one by "
-        "one.");
+    summary->notes.emplace_back(kNoSpeedOfBundledPair);
   }
   const auto json = eval::summary_to_json(*summary, {.program = program(), .command = command});
   if (auto ok = show_result(json, eval_table(*summary), flags.output); !ok) return tl::unexpected(ok.error());
@@ -51,6 +66,11 @@ Status settle(eval::Store& store, const EvalFlags& flags, const ChosenProblems& 
   if (auto ok = store.settle("dataset", dataset_settings(problems)); !ok) return ok;
   const auto file = std::filesystem::path(problems.dataset.file).filename().string();
   if (auto ok = store.record("file", file); !ok) return ok;
+  const auto margin = recorded_margin(store);
+  if (!margin) return tl::unexpected(margin.error());
+  if (!*margin) {
+    if (auto ok = store.record("margin", flags.margin.value_or(kUsualMargin)); !ok) return ok;
+  }
   if (auto ok = store.settle("generation", generation_settings(flags, problems, seed)); !ok) return ok;
   if (!rows.policies.empty()) {
     auto pair = pair_settings(flags, rows.profile);
@@ -148,7 +168,7 @@ Result<bool> write_outputs(eval::Store& store, const EvalFlags& flags, const Cho
       return row.prepared.policy.handoffs == HandoffRule::cues;
     });
     warn_of_doubts(pair->info(), uses_cues ? &rows.profile : nullptr);
-    eval::warm_up(*pair);
+    warm_up(*pair);
   }
   if (auto ok = match_rate(store, pair.get(), rows, problems, seed, flags); !ok) return tl::unexpected(ok.error());
   auto competitors = make_competitors(pair.get(), rows, flags);
@@ -189,7 +209,6 @@ Result<int> evaluate(const EvalFlags& flags, const std::string& command) {
   const bool stopped = (complete && !*complete) || (!complete && complete.error().kind == ErrorKind::cancelled);
   if (!complete && !stopped) return tl::unexpected(complete.error());
   const eval::SummaryOptions options{.baseline = full_policy_name(flags.baseline),
-                                     .margin = flags.margin,
                                      .samples = flags.samples,
                                      .policies = rows->names(),
                                      .problems = ids_of(*problems)};
@@ -205,11 +224,15 @@ Result<int> evaluate(const EvalFlags& flags, const std::string& command) {
 Result<int> report_only(const EvalFlags& flags, const std::string& command) {
   const auto store = eval::Store::open_to_read(flags.db);
   if (!store) return tl::unexpected(store.error());
-  eval::SummaryOptions options{.baseline = full_policy_name(flags.baseline), .margin = flags.margin};
+  eval::SummaryOptions options{.baseline = full_policy_name(flags.baseline)};
   for (const auto& name : split_list(flags.policies)) options.policies.push_back(full_policy_name(name));
   const auto problems = store->problems();
   if (!problems) return tl::unexpected(problems.error());
   const auto ids = split_list(flags.problems);
+  for (const std::string& id : ids) {
+    if (std::none_of(problems->begin(), problems->end(), [&](const auto& one) { return one.problem.id == id; }))
+      return fail(ErrorKind::usage, fmt::format("{} holds no problem '{}'", flags.db, id), "give ids that it holds");
+  }
   options.problems.insert(ids.begin(), ids.end());
   const auto most = flags.first > 0 ? static_cast<std::size_t>(flags.first) : problems->size();
   if (ids.empty()) {

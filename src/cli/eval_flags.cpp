@@ -72,6 +72,7 @@ void add_endpoint_flags(CLI::App& app, EvalFlags& flags) {
 void replace_generation_flags(CLI::App& app, EvalFlags& flags) {
   app.remove_option(app.get_option("--policy"));
   app.remove_option(app.get_option("--random-rate"));
+  app.remove_option(app.get_option("--judge"));  // it would cost the relay time and change nothing in the table
   app.add_option("--policies", flags.policies,
                  fmt::format("who writes what, separated by commas: large, small, relay, random, answer-only, "
                              "all-candidates (default: {})",
@@ -101,9 +102,11 @@ void add_eval_flags(CLI::App& app, EvalFlags& flags) {
       ->type_name("FILE");
   app.add_option("--baseline", flags.baseline, "the policy to compare with (default: large-only, or the first)")
       ->type_name("NAME");
-  app.add_option("--margin", flags.margin, "how much accuracy a policy may lose, as a fraction; fix it beforehand")
-      ->type_name("X")
-      ->capture_default_str();
+  app.add_option(
+         "--margin", flags.margin,
+         "how much accuracy a policy may lose, as a fraction; fix it beforehand (default: what --db was begun with, "
+         "or 0.02)")
+      ->type_name("X");
   app.add_flag("--only-report", flags.only_report, "show what --db holds, and write nothing");
   add_output_flags(app, flags.output);
   app.add_flag("-q,--quiet", flags.quiet, "no progress and no remarks");
@@ -146,10 +149,12 @@ Result<std::vector<std::string>> policies_of(const EvalFlags& flags) {
 
 Status check_eval_flags(const EvalFlags& flags) {
   if (auto ok = check_output_flags(flags.output); !ok) return ok;
-  if (!(flags.margin > 0 && flags.margin <= 1)) {
-    return fail(ErrorKind::usage, fmt::format("--margin is {:g}", flags.margin),
+  if (flags.margin && !(*flags.margin > 0 && *flags.margin <= 1)) {
+    return fail(ErrorKind::usage, fmt::format("--margin is {:g}", *flags.margin),
                 "give a fraction above 0 and at most 1, for example 0.02 for two points");
   }
+  if (flags.samples < 1) return fail(ErrorKind::usage, "--samples has to be at least 1", "give a number of outputs");
+  if (flags.first < 0) return fail(ErrorKind::usage, "--first has to be at least 0", "give a number of problems");
   if (flags.only_report) {
     if (flags.db.empty()) return fail(ErrorKind::usage, "--only-report has nothing to show", "name a file with --db");
     return std::monostate{};
@@ -158,8 +163,6 @@ Status check_eval_flags(const EvalFlags& flags) {
     return fail(ErrorKind::usage, "there is no dataset",
                 "give --dataset FILE, or --dataset demo for the bundled pair's problems");
   }
-  if (flags.samples < 1) return fail(ErrorKind::usage, "--samples has to be at least 1", "give a number of outputs");
-  if (flags.first < 0) return fail(ErrorKind::usage, "--first has to be at least 0", "give a number of problems");
   if (flags.endpoint_attempts < 1)
     return fail(ErrorKind::usage, "--endpoint-attempts has to be at least 1", "give a number of attempts");
   for (const double seconds : {flags.endpoint_timeout, flags.endpoint_connect_timeout}) {

@@ -11,6 +11,8 @@
 
 namespace relaygen::cli {
 
+inline constexpr double kUsualMargin = 0.02;  ///< accuracy that a policy may lose, as a fraction
+
 struct EvalFlags {
   ModelFlags models;
   GenerationFlags generation;
@@ -21,7 +23,7 @@ struct EvalFlags {
   bool samples_given = false;
   std::string policies, baseline;  ///< policies empty: the usual ones, or none where there are endpoints
   std::string random_rate = "0.3";
-  double margin = 0.02;
+  std::optional<double> margin;  ///< none: as recorded in --db, or kUsualMargin
   std::vector<std::string> endpoints, endpoint_models;
   double endpoint_timeout = 600, endpoint_total_timeout = 0, endpoint_connect_timeout = 10, endpoint_wait = 1;
   std::uint32_t endpoint_attempts = 4;

@@ -20,6 +20,7 @@ namespace relaygen::cli {
 namespace {
 
 constexpr std::array<std::int32_t, 12> kRows{1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64};
+constexpr std::array<std::int32_t, 1> kLongRows{256};              // timed once: it takes seconds on a large model
 constexpr std::array<double, 5> kShares{0.1, 0.2, 0.3, 0.4, 0.5};  // without a text to go by
 
 struct PlanFlags {
@@ -46,8 +47,12 @@ Result<CostModel> measure(const PlanFlags& flags, Engine& engine) {
         bar.show("measuring batches", (before + static_cast<float>(done)) / steps);
       });
       if (!some) return tl::unexpected(some.error());
+      auto long_one = bench::measure_batches(engine, model, kLongRows, depth, {.warm_ups = 0, .repeats = 1}, clock,
+                                             [](std::size_t) {});
+      if (!long_one) return tl::unexpected(long_one.error());
       auto& all = costs[static_cast<std::size_t>(model)];
       all.insert(all.end(), some->begin(), some->end());
+      all.insert(all.end(), long_one->begin(), long_one->end());
       before += static_cast<float>(kRows.size());
     }
   }
@@ -77,8 +82,9 @@ void print_plans(std::span<const bench::Plan> plans) {
   }
 }
 
-Result<std::vector<bench::Plan>> plan_traces(const PlanFlags& flags, const Session& session, const CostModel& costs) {
-  auto traces = bench::read_traces(flags.trace, session.pair->vocabulary());
+Result<std::vector<bench::Plan>> plan_traces(const PlanFlags& flags, std::span<const NamedText> texts,
+                                             const Session& session, const CostModel& costs) {
+  auto traces = bench::tokenize_texts(texts, session.pair->vocabulary(), flags.trace);
   if (!traces) return tl::unexpected(traces.error());
   if (flags.first > 0 && traces->size() > flags.first) traces->resize(flags.first);
   auto policies = prepare_policies(flags.policies, flags.generation, session.profile);
@@ -108,10 +114,20 @@ Result<int> plan(const PlanFlags& flags, const std::string& command) {
   GenerationFlags generation = flags.generation;
   generation.policy = flags.trace.empty() ? "large-only" : policy_to_load(flags.policies);
   ModelFlags models = flags.models;
-  if (models.context == 0) models.context = 2 * *std::max_element(flags.depths.begin(), flags.depths.end()) + 256;
+  if (models.context == 0) models.context = 2 * *std::max_element(flags.depths.begin(), flags.depths.end()) + 512;
+  Result<std::vector<NamedText>> texts;
+  if (!flags.trace.empty()) texts = bench::read_texts(flags.trace);
+  if (!texts) return tl::unexpected(texts.error());
   auto session = open_session(models, generation);
   if (!session) return tl::unexpected(session.error());
   InterruptiblePair interruptible(*session->pair);
+  const std::int32_t deepest = *std::max_element(flags.depths.begin(), flags.depths.end());
+  if (deepest > session->pair->info().window / 2) {
+    return fail(ErrorKind::usage,
+                fmt::format("batches behind {} tokens need a context of twice that, and there is one of {}", deepest,
+                            session->pair->info().window),
+                "give a larger -c, or less --depth");
+  }
   auto costs = measure(flags, *session->pair);
   if (!costs) return tl::unexpected(costs.error());
 
@@ -128,7 +144,7 @@ Result<int> plan(const PlanFlags& flags, const std::string& command) {
       out("With --trace FILE (texts of the large model) and --profile FILE the shares are those of the cues.\n");
     }
   } else {
-    auto plans = plan_traces(flags, *session, *costs);
+    auto plans = plan_traces(flags, *texts, *session, *costs);
     if (!plans) return tl::unexpected(plans.error());
     json["profile"] = session->profile.name;
     json["plan"] = OrderedJson::array();
@@ -148,7 +164,9 @@ void add_plan_command(CLI::App& app, const std::vector<std::string>& arguments, 
   command->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   command->add_option("--trace", flags->trace, "texts of the large model: their cues and lengths decide")
       ->type_name("FILE");
-  command->add_option("--first", flags->first, "take the first N texts (0: all)")->capture_default_str();
+  command->add_option("--first", flags->first, "take the first N texts (0: all)")
+      ->check(CLI::Range(0, 1'000'000))
+      ->capture_default_str();
   command->add_option("--policies", flags->policies, "for which policies; the first is the baseline")
       ->delimiter(',')
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
@@ -157,7 +175,7 @@ void add_plan_command(CLI::App& app, const std::vector<std::string>& arguments, 
   command->add_option("--depth", flags->depths, "context depths to measure batches at; costs between and beyond follow")
       ->delimiter(',')
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1, 16'000'000))
       ->capture_default_str();
   command->add_option("--segment", flags->segment, "without --trace: tokens of a small segment")
       ->check(CLI::PositiveNumber)

@@ -214,14 +214,7 @@ Result<int> run_compare(Session& session, const Request& request, Trace& trace, 
   Request alone = request;
   alone.policy.handoffs = HandoffRule::never;
   alone.policy.thinker = alone.policy.answer_by = Model::large;
-  for (const Model model : {Model::large, Model::small}) {  // first touches of the weights belong to neither
-    Request warm_up = alone;
-    warm_up.policy.thinker = warm_up.policy.answer_by = model;
-    warm_up.prompt.resize(1);
-    warm_up.tags = {};
-    warm_up.budgets = {.total = 2};
-    if (auto generation = Generation::create(*session.pair, warm_up); generation) (void)generation->run(*session.pair);
-  }
+  warm_up(*session.pair);
   const auto title = [&](std::string_view text) {
     if (!flags.json) out("--- {} ---\n", text);
   };
@@ -253,9 +246,7 @@ Result<int> run_compare(Session& session, const Request& request, Trace& trace, 
         "a token)\n",
         flags.generation.policy, in_total, per_token, 1e3 * seconds_per_token(*both), 1e3 * seconds_per_token(*large));
     if (flags.models.bundled()) {
-      note(
-          "The bundled pair is too small to show the speed: a batch of its tokens is hardly cheaper than the tokens "
-          "one by one, so catching up costs what it saves. `relaygen check` measures that for your own pair.\n");
+      note("{} `relaygen check` measures that for your own pair.\n", kNoSpeedOfBundledPair);
     }
   }
   return report_problems(both->error, trace);

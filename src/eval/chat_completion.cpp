@@ -1,4 +1,5 @@
 // The JSON of chat completions: what is asked and how replies are read.
+#include <algorithm>
 #include <cmath>
 
 #include "eval/endpoint.h"
@@ -20,6 +21,11 @@ std::string text_in(const OrderedJson& message, const char* key) {
     if (part.is_object() && part.contains("text") && part["text"].is_string()) text += part["text"].get<std::string>();
   }
   return text;
+}
+
+bool is_list_of_parts(const OrderedJson& value) {
+  return value.is_array() && !value.empty() &&
+         std::all_of(value.begin(), value.end(), [](const auto& part) { return part.is_object(); });
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -108,9 +114,13 @@ tl::expected<Output, std::string> parse_reply(const std::string& body) {
   const OrderedJson& choice = json["choices"].front();
   if (!choice.is_object() || !choice.contains("message") || !choice["message"].is_object())
     return wrong("holds no message");
+  const OrderedJson& message = choice["message"];
+  const bool has_reasoning = !text_in(message, "reasoning_content").empty() || !text_in(message, "reasoning").empty();
+  const bool has_content =
+      message.contains("content") && (message["content"].is_string() || is_list_of_parts(message["content"]));
+  if (!has_content && !has_reasoning) return wrong("holds a message without text");
   Output output;
-  take_message(choice["message"], output);
-  if (output.text.empty() && !choice["message"].contains("content")) return wrong("holds a message without content");
+  take_message(message, output);
   take_usage(json, output);
   const auto reason = text_in(choice, "finish_reason");
   const bool ended = reason.empty() || reason == "stop" || reason == "eos" || reason == "end_turn";

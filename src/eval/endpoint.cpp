@@ -78,17 +78,22 @@ class EndpointWriter : public Writer {
         if (reply.error().kind == HttpFailure::cancelled) return interrupted(written.attempts);
         sentence = failure_sentence(reply.error(), options_.limits);
         retry = worth_retrying(reply.error().kind);
+        written.server_failed = true;
       } else if (reply->status != 200) {
         sentence = status_sentence(reply->status, reply->body);
         retry = worth_retrying(reply->status);
+        written.server_failed =
+            reply->status != 400 && reply->status != 413 && reply->status != 422;  // not the prompt's
         wait = std::min(reply->retry_after_s.value_or(0), kLongestRetryAfter);
       } else if (auto output = parse_reply(reply->body)) {
         output->time.total = reply->seconds;
         written.output = std::move(*output);
+        written.server_failed = false;
         return written;
       } else {
         sentence = output.error();
         retry = true;
+        written.server_failed = true;
       }
       if (!retry || written.attempts >= options_.attempts) {
         written.error = Error{ErrorKind::bad_input, for_people(sentence), ""};

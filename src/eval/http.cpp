@@ -85,7 +85,7 @@ int watch(void* data, curl_off_t, curl_off_t received, curl_off_t, curl_off_t se
   return exchange.silent || exchange.cancel->load() ? 1 : 0;
 }
 
-HttpFailure kind_of(CURLcode code) {
+HttpFailure kind_of(CURLcode code, bool connected) {
   switch (code) {
     case CURLE_COULDNT_RESOLVE_HOST:
     case CURLE_COULDNT_RESOLVE_PROXY:
@@ -94,7 +94,7 @@ HttpFailure kind_of(CURLcode code) {
     case CURLE_GOT_NOTHING:
     case CURLE_SEND_ERROR:
     case CURLE_RECV_ERROR: return HttpFailure::broken;
-    case CURLE_OPERATION_TIMEDOUT: return HttpFailure::silent;
+    case CURLE_OPERATION_TIMEDOUT: return connected ? HttpFailure::silent : HttpFailure::unreachable;
     case CURLE_ABORTED_BY_CALLBACK: return HttpFailure::cancelled;
     default: return HttpFailure::unusable;
   }
@@ -154,7 +154,10 @@ class HttpClient::Impl {
       if (exchange.silent && !cancel.load()) return tl::unexpected(HttpError{HttpFailure::silent, "no bytes came"});
       if (exchange.too_large)
         return tl::unexpected(HttpError{HttpFailure::unusable, "the reply is larger than 64 MiB"});
-      return tl::unexpected(HttpError{kind_of(code), reason[0] != '\0' ? reason.data() : curl_easy_strerror(code)});
+      curl_off_t connected_after = 0;  // microseconds; 0: there was no connection
+      curl_easy_getinfo(handle_.get(), CURLINFO_PRETRANSFER_TIME_T, &connected_after);
+      return tl::unexpected(
+          HttpError{kind_of(code, connected_after > 0), reason[0] != '\0' ? reason.data() : curl_easy_strerror(code)});
     }
     curl_easy_getinfo(handle_.get(), CURLINFO_RESPONSE_CODE, &exchange.reply.status);
     curl_easy_getinfo(handle_.get(), CURLINFO_TOTAL_TIME, &exchange.reply.seconds);

@@ -15,11 +15,16 @@ Result<double> small_share(Writer& writer, std::span<const StoredProblem> proble
   std::uint64_t all = 0;
   for (const auto& problem : problems) {
     const auto written = writer.write(problem, output_seed(seed, problem.problem.id, 0), cancel);
-    if (written.error) return tl::unexpected(*written.error);
+    if (written.error && written.error->kind == ErrorKind::cancelled) return tl::unexpected(*written.error);
+    if (written.error) continue;  // the evaluation itself will record it
     all += written.output->tokens.generated;
     if (written.output->tokens.authors) small += written.output->tokens.authors->small;
   }
-  return all == 0 ? 0.0 : static_cast<double>(small) / static_cast<double>(all);
+  if (all == 0) {
+    return fail(ErrorKind::bad_input, "no problem could be written to look for the random rate with",
+                "give the rate, for example --random-rate 0.3");
+  }
+  return static_cast<double>(small) / static_cast<double>(all);
 }
 
 }  // namespace

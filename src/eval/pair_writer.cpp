@@ -34,14 +34,4 @@ std::unique_ptr<Writer> make_pair_writer(Engine& pair, RequestMaker make_request
   return std::make_unique<PairWriter>(pair, std::move(make_request));
 }
 
-void warm_up(Engine& pair) {
-  for (const Model model : {Model::large, Model::small}) {
-    Request request;
-    request.prompt = {0};
-    request.policy = {.thinker = model, .handoffs = HandoffRule::never, .answer_by = model};
-    request.budgets = {.total = 2};
-    if (auto generation = Generation::create(pair, std::move(request)); generation) (void)generation->run(pair);
-  }
-}
-
 }  // namespace relaygen::eval

@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "eval/runner.h"
-#include "relaygen/pair.h"
+#include "relaygen/relay.h"
 
 namespace relaygen::eval {
 
@@ -13,8 +13,5 @@ using RequestMaker = std::function<Result<Request>(const std::string& prompt)>;
 
 /// Each text pays for its own prefill: nothing of an earlier one is reused. The pair has to outlive the writer.
 [[nodiscard]] std::unique_ptr<Writer> make_pair_writer(Engine& pair, RequestMaker make_request);
-
-/// A few tokens of both models, so that the first touches of the weights belong to no output.
-void warm_up(Engine& pair);
 
 }  // namespace relaygen::eval

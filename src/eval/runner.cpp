@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <map>
 
 #include "eval/hashing.h"
@@ -79,6 +80,9 @@ Result<bool> write_missing(Store& store, const std::vector<StoredProblem>& probl
   auto missing = schedule(names, problems, options.samples);
   const std::size_t all = missing.size();
   std::erase_if(missing, [&](const OutputKey& key) { return done->contains(key); });
+  const auto failed = store.failed();
+  if (!failed) return tl::unexpected(failed.error());
+  std::stable_partition(missing.begin(), missing.end(), [&](const OutputKey& key) { return !failed->contains(key); });
   Forecast forecast(missing);
   std::size_t stored = all - missing.size();
   for (const auto& key : missing) {
@@ -107,7 +111,8 @@ Result<bool> write_missing(Store& store, const std::vector<StoredProblem>& probl
       const auto& message = written.error->message;
       kept = store.put_error(key, message, started, written.attempts);
       if (options.say) options.say(fmt::format("{}, problem {}: {}", key.policy, key.problem, message));
-      if (++row.failures >= options.failures_in_a_row) {
+      row.failures = written.server_failed ? row.failures + 1 : 0;
+      if (row.failures >= options.failures_in_a_row) {
         row.given_up = true;
         if (options.say) {
           options.say(fmt::format("{} failed {} times in a row and is left out for the rest of this run", key.policy,

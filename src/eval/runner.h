@@ -17,6 +17,7 @@ struct Written {
   std::optional<Output> output{};
   std::optional<Error> error{};
   std::uint32_t attempts = 1;
+  bool server_failed = false;  ///< with an error: it says something about the server, not about this problem
 };
 
 /// Whoever writes the outputs of one policy.
@@ -47,13 +48,13 @@ struct Progress {
 struct RunnerOptions {
   std::uint64_t seed = 0;
   std::uint32_t samples = 1;
-  std::uint32_t failures_in_a_row = 5;  ///< after so many a policy is given up for this run
+  std::uint32_t failures_in_a_row = 5;  ///< after so many of its server a row is given up for this run
   std::function<void(const Progress&)> progress{};
   std::function<void(const std::string& sentence)> say{};  ///< something that a person should know at once
   const std::atomic<bool>* cancel = nullptr;               ///< never null
 };
 
-/// Writes what is missing. An error of one output is recorded and the run goes on. Returns false if it was cancelled.
+/// Writes what is missing, what failed before at the end. An error of one output is recorded and the run goes on. Returns false if it was cancelled.
 /// Errors: those of the store; what was stored before stays.
 [[nodiscard]] Result<bool> write_missing(Store& store, const std::vector<StoredProblem>& problems,
                                          std::vector<Competitor>& competitors, const RunnerOptions& options);

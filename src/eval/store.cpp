@@ -102,6 +102,15 @@ class Store::Impl {
   Status put(const OutputKey& key, const std::string& started, std::uint32_t attempts, const Output* output,
              std::string_view verdict, const std::string& error);
 
+  Result<std::set<OutputKey>> keys(const char* which) {
+    return with([&](SQLite::Database& database) -> Result<std::set<OutputKey>> {
+      std::set<OutputKey> found;
+      SQLite::Statement row(database, fmt::format("SELECT policy, problem, sample FROM outputs WHERE {}", which));
+      while (row.executeStep()) found.insert(key_of(row));
+      return found;
+    });
+  }
+
  private:
   OpenedFile file_;
 };
@@ -311,14 +320,8 @@ Status Store::put_error(const OutputKey& key, const std::string& error, const st
   return impl_->put(key, started, attempts, nullptr, "", error);
 }
 
-Result<std::set<OutputKey>> Store::done() const {
-  return impl_->with([&](SQLite::Database& database) -> Result<std::set<OutputKey>> {
-    std::set<OutputKey> keys;
-    SQLite::Statement row(database, "SELECT policy, problem, sample FROM outputs WHERE error IS NULL");
-    while (row.executeStep()) keys.insert(key_of(row));
-    return keys;
-  });
-}
+Result<std::set<OutputKey>> Store::done() const { return impl_->keys("error IS NULL"); }
+Result<std::set<OutputKey>> Store::failed() const { return impl_->keys("error IS NOT NULL"); }
 
 Result<std::uint32_t> Store::samples() const {
   return impl_->with([&](SQLite::Database& database) -> Result<std::uint32_t> {

@@ -105,8 +105,9 @@ class Store {
   [[nodiscard]] Status put_error(const OutputKey& key, const std::string& error, const std::string& started,
                                  std::uint32_t attempts);
 
-  /// The keys that have an output.
+  /// The keys that have an output, and those that have an error instead.
   [[nodiscard]] Result<std::set<OutputKey>> done() const;
+  [[nodiscard]] Result<std::set<OutputKey>> failed() const;
   /// Samples of a problem for which there is an output or an error, at most.
   [[nodiscard]] Result<std::uint32_t> samples() const;
   /// Calls for each output and error, without texts and segments, so that memory stays small.

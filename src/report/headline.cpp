@@ -136,8 +136,10 @@ std::string bench_headline(const OrderedJson& data) {
   if (found == nullptr) return "";
   const std::string name = text(*found, "policy");
   std::string sentence;
+  int depths = 0;
   for (const OrderedJson& row : list(data, "rows")) {
     if (text(row, "policy") != name) continue;
+    ++depths;
     const Interval speed_up = interval(row, "speed_up");
     if (!speed_up.value) continue;
     const auto depth = number(row, "depth");
@@ -148,8 +150,10 @@ std::string bench_headline(const OrderedJson& data) {
   if (sentence.empty()) return "";
   sentence = fmt::format("{} ran at this multiple of the speed of {}: {}.", name, baseline, sentence);
   if (const Interval over = interval(*found, "over_ideal"); over.value) {
-    sentence += fmt::format(" Its time was {} {} the ideal of its parts.", percent(std::abs(*over.value)),
-                            *over.value < 0 ? "below" : "above");
+    const auto depth = number(*found, "depth");
+    sentence +=
+        fmt::format(" Its time was {} {} the ideal of its parts{}.", percent(std::abs(*over.value)),
+                    *over.value < 0 ? "below" : "above", depths > 1 && depth ? " at depth " + count(*depth) : "");
   }
   return sentence;
 }

@@ -255,7 +255,8 @@ std::string report_markdown(const OrderedJson& data) {
   const std::string kind = text(data, "kind");
   if (kind == "eval" && !list(data, "policies").empty()) result += "\n" + eval_table(data);
   if (kind == "bench" && !list(data, "rows").empty()) result += "\n" + bench_table(data);
-  result += "\nParentheses hold 95% intervals.\n";
+  const bool is_range = kind == "bench" && number(data, "repetitions").value_or(0) < 6;
+  result += is_range ? "\nParentheses hold the range of all repetitions.\n" : "\nParentheses hold 95% intervals.\n";
 
   std::string facts;
   const auto fact = [&](const char* name, const std::string& value) {

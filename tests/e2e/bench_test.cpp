@@ -104,7 +104,10 @@ TEST_F(Bench, BadInputGetsASentence) {
   std::ofstream(path("empty.jsonl")) << "";
   expect_sentence(relaygen("bench --trace " + path("empty.jsonl")), 6, "no text to replay");
   expect_sentence(relaygen("bench --policies fastest"), 2, "fastest");
-  expect_sentence(relaygen("bench -r 0"), 2, "repetition");
+  for (const char* flag : {"-r 0", "-r -1", "--windows -1", "--tokens 0", "--depth 3000000000", "--first 0"})
+    expect_sentence(relaygen(std::string("bench ") + flag), 2, "Value");
+  expect_sentence(relaygen("plan --first -1"), 2, "Value");
+  expect_sentence(relaygen("bench --trace a --prompts b"), 2, "both");
   expect_sentence(relaygen("bench --json --csv"), 2, "exclude");
   expect_sentence(relaygen("bench --trace " + path("trace.jsonl") + " -c 64"), 6, "give a larger -c");
   const std::string demo = RELAYGEN_SOURCE_DIR "/models/demo/relaygen-demo-";

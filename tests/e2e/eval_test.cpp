@@ -335,6 +335,23 @@ TEST_F(Eval, ATerminalShowsProgress) {
 
 // ---------------------------------------------------------------- flags
 
+TEST_F(Eval, TheMarginIsThatOfTheBeginning) {
+  const std::string db = path("e.db");
+  ASSERT_EQ(run("--dataset demo --first 3 --policies large,small --temp 0 -q --margin 0.05 --db " + db).code, 0);
+  const auto margin = [&](const std::string& more) {
+    const auto shown = run("--only-report --json --db " + db + more);
+    EXPECT_EQ(shown.code, 0) << shown.error;
+    const Json json = Json::parse(shown.output);
+    return std::pair(json["margin"].get<double>(), json["notes"].dump().find("after looking") != std::string::npos);
+  };
+  EXPECT_EQ(margin(""), std::pair(0.05, false));
+  EXPECT_EQ(margin(" --margin 0.05"), std::pair(0.05, false));
+  EXPECT_EQ(margin(" --margin 0.5"), std::pair(0.5, true));
+  expect_sentence(run("--only-report -k 0 --db " + db), 2, "--samples");
+  expect_sentence(run("--only-report --first -3 --db " + db), 2, "--first");
+  expect_sentence(run("--only-report --problems nope --db " + db), 2, "nope");
+}
+
 TEST_F(Eval, FlagsThatMakeNoSense) {
   expect_sentence(run(""), 2, "there is no dataset");
   expect_sentence(run("--dataset aime25"), 2, "aime25 does not come with RelayGen");

@@ -146,6 +146,16 @@ TEST(Plan, PricesWhatAPolicyWouldDecode) {
   EXPECT_LT((*plans)[2].speed_up, 10);
 }
 
+TEST(Traces, EndAtTheTokenThatEndsAText) {
+  const FakeVocabulary words = vocabulary();
+  const std::vector<NamedText> texts{{"a", " we see<end> x"}, {"b", "<end>"}};
+  const auto read = tokenize_texts(texts, words, "file");
+  ASSERT_TRUE(read);
+  ASSERT_EQ(read->size(), 1U);
+  EXPECT_EQ(read->front().tokens, tokens(" we see"));
+  EXPECT_FALSE(tokenize_texts(std::span(texts).subspan(1), words, "file"));
+}
+
 TEST(Windows, AreSpreadOverTracesAndPlaces) {
   const FakeVocabulary words = vocabulary();
   const auto windows = cut_windows(words, traces(), {.windows = 4, .tokens = 3, .context = 5});
@@ -239,6 +249,20 @@ TEST(TimeBatch, LeavesTheWarmUpOut) {
   ASSERT_TRUE(times);
   EXPECT_EQ(times->size(), 4U);
   EXPECT_EQ(fake.cached(Model::small), 4);
+}
+
+// A long prompt is read in several batches, some of them deeper than the decodes of a text with a short one.
+TEST(PriceSchedule, PrefillAmongDecodesDoesNotPriceThem) {
+  FakeEngine fake = engine();
+  const Schedule schedule{{Model::large, Part::large_decode, 1, 10},
+                          {Model::large, Part::prefill, 30, 40},
+                          {Model::large, Part::large_decode, 1, 90}};
+  // A clock on which a decode takes as many seconds as the rows that were decoded since it was last asked.
+  const auto now = [&fake] { return static_cast<double>(fake.decoded_rows(Model::large)); };
+  const auto costs = price_schedule(fake, schedule, now);
+  ASSERT_TRUE(costs);
+  EXPECT_NEAR(costs->seconds({Model::large, Part::large_decode, 1, 45}), 1, 1e-9);
+  EXPECT_NEAR(costs->seconds({Model::large, Part::prefill, 30, 40}), 30, 1e-9);
 }
 
 TEST(PriceSchedule, HasACostForEveryBatch) {

@@ -77,8 +77,18 @@ TEST(Endpoint, GarbageIsAnError) {
   expect_error(ask_for({.body = "[]"}), "holds no choices");
   expect_error(ask_for({.body = R"({"choices": []})"}), "holds no choices");
   expect_error(ask_for({.body = R"({"choices": [7]})"}), "holds no message");
-  expect_error(ask_for({.body = R"({"choices": [{"message": {}}]})"}), "without content");
+  expect_error(ask_for({.body = R"({"choices": [{"message": {}}]})"}), "without text");
   expect_error(ask_for({.body = R"({"error": {"message": "out of\nluck"}})"}), "is an error: out of");
+}
+
+TEST(Endpoint, AMessageWithoutTextIsAnError) {
+  for (const char* content : {"42", "null", "{\"a\": 1}", "[1, 2]", "[]", "true"}) {
+    const auto reply = parse_reply(std::string(R"({"choices": [{"message": {"content": )") + content + "}}]}");
+    ASSERT_FALSE(reply) << content;
+    EXPECT_NE(reply.error().find("without text"), std::string::npos) << reply.error();
+  }
+  EXPECT_TRUE(parse_reply(R"({"choices": [{"message": {"content": null, "reasoning_content": "Hm."}}]})"));
+  EXPECT_TRUE(parse_reply(R"({"choices": [{"message": {"content": ""}}]})"));
 }
 
 TEST(Endpoint, StatusesAreToldWithTheServersWords) {

@@ -41,6 +41,7 @@ Written good() {
   return {.output = Output{.text = "\\boxed{42}", .answer = "\\boxed{42}", .finish = FinishReason::stop}};
 }
 Written bad(ErrorKind kind = ErrorKind::decode_failed) { return {.error = Error{kind, "it broke", ""}}; }
+Written server_down() { return {.error = Error{ErrorKind::bad_input, "it broke", ""}, .server_failed = true}; }
 
 std::vector<Competitor> one(const std::string& name, ScriptedWriter::Script script,
                             std::vector<std::pair<std::string, std::uint64_t>>* asked = nullptr) {
@@ -88,18 +89,18 @@ TEST(Runner, WritesExactlyWhatIsMissing) {
   EXPECT_EQ(store->done()->size(), 2u);
   competitors = one(
       "a", [](const auto&) { return good(); }, &asked);
-  ASSERT_TRUE(*write_missing(*store, problems(4), competitors, options()));
+  ASSERT_EQ(asked.size(), 2u);  // the problem that was not asked before, then the error
   ASSERT_EQ(asked.size(), 2u);  // the error, and the problem that was not asked before
-  EXPECT_EQ(asked[0].first, "p1");
-  EXPECT_EQ(asked[1].first, "p3");
+  EXPECT_EQ(asked[0].first, "p3");
+  EXPECT_EQ(asked[1].first, "p1");
   EXPECT_EQ((*store->find({"a", "p1", 0}))->attempts, 2u);
 }
 
-TEST(Runner, AFailingPolicyIsLeftOutAndTheOthersGoOn) {
+TEST(Runner, AServerThatFailsIsLeftOutAndTheOthersGoOn) {
   auto store = Store::in_memory();
   std::vector<std::pair<std::string, std::uint64_t>> asked;
   auto competitors = one(
-      "broken", [](const auto&) { return bad(); }, &asked);
+      "broken", [](const auto&) { return server_down(); }, &asked);
   competitors.push_back({"good", std::make_unique<ScriptedWriter>([](const auto&) { return good(); }, nullptr)});
   std::vector<std::string> said;
   auto with = options();
@@ -111,6 +112,48 @@ TEST(Runner, AFailingPolicyIsLeftOutAndTheOthersGoOn) {
   ASSERT_EQ(said.size(), 4u);
   EXPECT_EQ(said[0], "broken, problem p0: it broke");
   EXPECT_NE(said[3].find("failed 3 times in a row"), std::string::npos);
+}
+
+TEST(Runner, ProblemsThatCannotBeWrittenDoNotStopTheOthers) {
+  auto store = Store::in_memory();
+  const auto script = [](const StoredProblem& problem) { return problem.problem.id < "p7" ? bad() : good(); };
+  auto competitors = one("a", script);
+  auto with = options();
+  with.failures_in_a_row = 3;
+  ASSERT_TRUE(*write_missing(*store, problems(9), competitors, with));
+  EXPECT_EQ(store->done()->size(), 2u);
+  EXPECT_EQ(store->failed()->size(), 7u);
+}
+
+TEST(Runner, WhatFailedBeforeComesLast) {
+  auto store = Store::in_memory();
+  auto failing = one("a", [](const auto&) { return bad(); });
+  ASSERT_TRUE(*write_missing(*store, problems(2), failing, options()));
+  std::vector<std::pair<std::string, std::uint64_t>> asked;
+  auto working = one(
+      "a", [](const auto&) { return good(); }, &asked);
+  ASSERT_TRUE(*write_missing(*store, problems(4), working, options()));
+  ASSERT_EQ(asked.size(), 4u);
+  EXPECT_EQ(asked[0].first, "p2");
+  EXPECT_EQ(asked[3].first, "p1");
+}
+
+TEST(MatchRandomRate, LeavesOutProblemsThatCannotBeWritten) {
+  const auto writes = [](double share) {
+    return [share](const StoredProblem& problem) {
+      if (problem.problem.id == "p0") return bad();
+      Written written = good();
+      written.output->tokens.generated = 1000;
+      written.output->tokens.authors = TokenCounts::Authors{.small = static_cast<std::uint64_t>(1000 * share)};
+      return written;
+    };
+  };
+  ScriptedWriter relay(writes(0.25), nullptr);
+  const auto make = [&](double rate) { return std::make_unique<ScriptedWriter>(writes(rate), nullptr); };
+  const auto matched = match_random_rate(relay, make, problems(3), 1, kNever, [](double) {});
+  ASSERT_TRUE(matched);
+  EXPECT_NEAR(matched->rate, 0.25, 0.02);
+  EXPECT_FALSE(match_random_rate(relay, make, problems(1), 1, kNever, [](double) {}));
 }
 
 TEST(Runner, CancellingKeepsWhatIsDoneAndRecordsNoError) {

@@ -6,10 +6,13 @@ function rowsOf(data) {
   return rows.map((r, i) => ({...r, label: names[i], isBaseline: r.policy === data.baseline}));
 }
 
+// Fewer than 6 repetitions are too few for an interval.
+const spread = (data) => (data.repetitions >= 6 ? "95% intervals" : "the range of all repetitions");
+
 const depthsOf = (rows) => [...new Set(rows.map((r) => r.depth))].sort((a, b) => a - b);
 
 function benchTable(data, rows) {
-  return section("rows", "Policies", [`Medians over ${count(data.repetitions)} repetitions with 95% intervals. Speed-up is the median of the ratios to ${data.baseline} within each repetition.`, data.workload?.text].filter(Boolean).join(" "),
+  return section("rows", "Policies", [`Medians over ${count(data.repetitions)} repetitions with ${spread(data)}. Speed-up is the median of the ratios to ${data.baseline} within each repetition.`, data.workload?.text].filter(Boolean).join(" "),
     table({caption: "Time a token, speed-up, distance from the ideal and counts, by policy and depth", rows, wide: true, columns: [
       {label: "Policy", cell: (r) => [longText(String(r.policy ?? "")), r.isBaseline && h("span", {class: "range"}, "baseline")]},
       {label: "Depth", cell: (r) => count(r.depth)},
@@ -36,19 +39,19 @@ function byDepth(rows, key, {reference, fromZero, ...options}) {
       draw: (width) => dotsWithIntervals(width, {names, dots: own.map((r, i) => ({name: names[i], e: r[key]})), axis, reference, ...options}),
       alt: `${options.label} by policy${depths.length > 1 ? ` at depth ${count(depth)}` : ""}, with intervals. The table below has the values.`,
       numbers: {caption: `${options.label} by policy`, rows: own, columns: [
-        {label: "Policy", cell: (r) => String(r.policy ?? "")}, {label: options.label, cell: (r) => options.format(r[key].value)}, {label: "95% interval", cell: (r) => rangeText(r[key], options.format) || DASH}]},
+        {label: "Policy", cell: (r) => String(r.policy ?? "")}, {label: options.label, cell: (r) => options.format(r[key].value)}, {label: "range", cell: (r) => rangeText(r[key], options.format) || DASH}]},
     }));
   });
 }
 
-function timePerToken(rows) {
+function timePerToken(data, rows) {
   const plots = byDepth(rows, "ms_per_token", {label: "time a token", format: milliseconds, tick: (x) => `${+x.toPrecision(3)} ms`, fromZero: true});
-  return plots.length === 0 ? null : section("time-a-token", "Time a token", "Further left is faster. The bars are 95% intervals.", panels(plots));
+  return plots.length === 0 ? null : section("time-a-token", "Time a token", "Further left is faster. The bars are " + spread(data) + ".", panels(plots));
 }
 
 function speedUps(data, rows) {
   const plots = byDepth(rows.filter((r) => !r.isBaseline), "speed_up", {label: "speed-up", format: times, tick: (x) => `${+x.toPrecision(3)}\u00d7`, reference: 1});
-  return plots.length === 0 ? null : section("speed-up", "Speed-up", `The dashed line is ${data.baseline}; right of it is faster. The bars are 95% intervals.`, panels(plots));
+  return plots.length === 0 ? null : section("speed-up", "Speed-up", `The dashed line is ${data.baseline}; right of it is faster. The bars are ${spread(data)}.`, panels(plots));
 }
 
 function actualAndIdeal(rows) {
@@ -156,7 +159,7 @@ const benchSections = {
   ],
   sections: (data) => {
     const rows = rowsOf(data);
-    return rows.length === 0 ? [] : [benchTable(data, rows), timePerToken(rows), speedUps(data, rows), actualAndIdeal(rows), batchCosts(data), depthCurves(data), plan(data)];
+    return rows.length === 0 ? [] : [benchTable(data, rows), timePerToken(data, rows), speedUps(data, rows), actualAndIdeal(rows), batchCosts(data), depthCurves(data), plan(data)];
   },
   details: () => [],
 };

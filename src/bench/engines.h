@@ -12,10 +12,26 @@
 
 namespace relaygen::bench {
 
-/// Keeps books of every decode of another engine, which must outlive it.
-class RecordingEngine : public Engine {
+/// Another engine, which must outlive it, with everything passed on but decode().
+class EngineAround : public Engine {
  public:
-  explicit RecordingEngine(Engine& inner, Clock clock = steady_clock()) : inner_(inner), clock_(std::move(clock)) {}
+  [[nodiscard]] const Vocabulary& vocabulary() const noexcept override { return inner_.vocabulary(); }
+  [[nodiscard]] EngineLimits limits() const noexcept override { return inner_.limits(); }
+  [[nodiscard]] std::int32_t cached(Model model) const noexcept override { return inner_.cached(model); }
+  [[nodiscard]] std::int32_t truncate(Model model, std::int32_t length) override {
+    return inner_.truncate(model, length);
+  }
+
+ protected:
+  explicit EngineAround(Engine& inner) : inner_(inner) {}
+  Engine& inner_;
+};
+
+/// Keeps books of every decode of another engine.
+class RecordingEngine : public EngineAround {
+ public:
+  explicit RecordingEngine(Engine& inner, Clock clock = steady_clock())
+      : EngineAround(inner), clock_(std::move(clock)) {}
 
   /// Forgets what was recorded. Batches on top of fewer than `prompt_tokens` count as prefill from now on.
   void start(std::size_t prompt_tokens);
@@ -24,17 +40,10 @@ class RecordingEngine : public Engine {
   [[nodiscard]] const Schedule& schedule() const noexcept { return schedule_; }
   [[nodiscard]] std::span<const double> seconds() const noexcept { return seconds_; }
 
-  [[nodiscard]] const Vocabulary& vocabulary() const noexcept override { return inner_.vocabulary(); }
-  [[nodiscard]] EngineLimits limits() const noexcept override { return inner_.limits(); }
-  [[nodiscard]] std::int32_t cached(Model model) const noexcept override { return inner_.cached(model); }
-  [[nodiscard]] std::int32_t truncate(Model model, std::int32_t length) override {
-    return inner_.truncate(model, length);
-  }
   [[nodiscard]] Result<LogitRows> decode(Model model, std::span<const TokenId> tokens,
                                          std::int32_t output_rows) override;
 
  private:
-  Engine& inner_;
   Clock clock_;
   std::size_t prompt_tokens_ = 0;
   Schedule schedule_;
@@ -45,20 +54,13 @@ class RecordingEngine : public Engine {
 /// engine inside, for real; only the logits are exchanged for ones that are certain of the text's next token, and of an
 /// end-of-generation token behind the text. Both models agree at every place, so the text comes out whatever the policy,
 /// and with it the schedule of batches that this policy has on this text.
-class ReplayEngine : public Engine {
+class ReplayEngine : public EngineAround {
  public:
-  /// `inner` must outlive it.
-  explicit ReplayEngine(Engine& inner) : inner_(inner) {}
+  explicit ReplayEngine(Engine& inner) : EngineAround(inner) {}
 
   /// What is to come out: prompt and text. Errors: bad_input where the vocabulary has no end-of-generation token.
   [[nodiscard]] Status set_text(std::vector<TokenId> tokens);
 
-  [[nodiscard]] const Vocabulary& vocabulary() const noexcept override { return inner_.vocabulary(); }
-  [[nodiscard]] EngineLimits limits() const noexcept override { return inner_.limits(); }
-  [[nodiscard]] std::int32_t cached(Model model) const noexcept override { return inner_.cached(model); }
-  [[nodiscard]] std::int32_t truncate(Model model, std::int32_t length) override {
-    return inner_.truncate(model, length);
-  }
   [[nodiscard]] Result<LogitRows> decode(Model model, std::span<const TokenId> tokens,
                                          std::int32_t output_rows) override;
 
@@ -68,7 +70,6 @@ class ReplayEngine : public Engine {
     std::size_t hot = 0;  // the one entry that is not 0
   };
 
-  Engine& inner_;
   std::vector<TokenId> text_;
   std::optional<TokenId> end_;
   std::array<std::vector<Row>, 2> rows_;  // of each model: a view lives until its next decode

@@ -230,11 +230,7 @@ void add_bench_command(CLI::App& app, const std::vector<std::string>& arguments,
   auto flags = std::make_shared<BenchFlags>();
   CLI::App* command = app.add_subcommand("bench", "measure policies side by side on this machine");
   command->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  command->add_option("--policies", flags->policies, "whom to measure; the first is the baseline")
-      ->delimiter(',')
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->check(CLI::IsMember(policy_words()))
-      ->capture_default_str();
+  add_policies_flag(*command, flags->policies);
   command->add_option("--trace", flags->trace, "replay recorded texts: the models do all the work, the text is given")
       ->type_name("FILE");
   command->add_option("--windows", flags->windows, "with --trace: pieces of the texts to replay")

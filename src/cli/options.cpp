@@ -289,6 +289,15 @@ PolicyChoice policy_choice(const GenerationFlags& flags) {
   return choice;
 }
 
+void add_policies_flag(CLI::App& app, std::vector<std::string>& policies) {
+  app.add_option("--policies", policies, "who writes what; the first is the baseline")
+      ->group("Relay")
+      ->delimiter(',')
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->check(CLI::IsMember(policy_words()))
+      ->capture_default_str();
+}
+
 std::vector<std::string> policy_words() {
   const auto names = policy_names();
   std::vector<std::string> words(names.begin(), names.end());

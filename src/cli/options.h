@@ -57,6 +57,9 @@ void add_sampling_flags(CLI::App& app, GenerationFlags& flags);
 
 [[nodiscard]] PolicyChoice policy_choice(const GenerationFlags& flags);
 
+/// --policies as a list of words, the first of which is the baseline.
+void add_policies_flag(CLI::App& app, std::vector<std::string>& policies);
+
 /// What names a policy in a list of them: the names, and "large" and "small" for large-only and small-only.
 [[nodiscard]] std::vector<std::string> policy_words();
 [[nodiscard]] std::string full_policy_name(std::string_view word);

@@ -167,11 +167,7 @@ void add_plan_command(CLI::App& app, const std::vector<std::string>& arguments, 
   command->add_option("--first", flags->first, "take the first N texts (0: all)")
       ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str();
-  command->add_option("--policies", flags->policies, "for which policies; the first is the baseline")
-      ->delimiter(',')
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->check(CLI::IsMember(policy_words()))
-      ->capture_default_str();
+  add_policies_flag(*command, flags->policies);
   command->add_option("--depth", flags->depths, "context depths to measure batches at; costs between and beyond follow")
       ->delimiter(',')
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)

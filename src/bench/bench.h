@@ -33,6 +33,7 @@ struct BenchRow {
   PartTimes actual{};                ///< mean over the repetitions
   PartTimes ideal{};                 ///< likewise; all 0 without a cost model
   double other = 0;                  ///< seconds outside the batches, likewise
+  double dry = 0;                    ///< seconds on engines without models, where only the program itself takes time
   Usage usage{};                     ///< sums over the texts
   std::vector<std::vector<Segment>> segments{};  ///< of each text
 };
@@ -52,8 +53,9 @@ struct BenchResult {
 [[nodiscard]] Result<BenchResult> bench_live(Engine& engine, std::span<const Request> requests,
                                              std::span<const NamedPolicy> policies, const BenchOptions& options);
 
-/// Seconds that a handoff costs beyond its batches: what a row spends outside its batches more than the baseline does,
-/// a handoff. Nothing where there are no handoffs or the texts differ in length.
+/// Seconds that a handoff costs beyond its batches: what a row takes more than the baseline where batches cost nothing,
+/// a handoff (choosing the tokens that are dropped again, snapshots, bookkeeping). Nothing for live texts, and where
+/// there are no handoffs.
 [[nodiscard]] std::optional<double> handoff_overhead(const BenchRow& row, const BenchRow& baseline);
 
 }  // namespace relaygen::bench

@@ -63,6 +63,11 @@ class Server:
         response.read()
         return response.status == 200
 
+    def connect(self):
+        """A fresh connection: the server drops one that was idle while the other model wrote."""
+        self.connection.close()
+        self.connection.connect()
+
     def post(self, path, body):
         self.connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
         response = self.connection.getresponse()
@@ -115,9 +120,11 @@ def servers_run(servers, windows, depth, costs):
     for segments in windows:
         text = WORD * depth
         for server in servers.values():
+            server.connect()
             server.write(text, 1)
         unread = {"large": 1, "small": 1}  # tokens of the text that a model has to read before it writes
         for author, tokens in segments:
+            servers[author].connect()  # not timed
             start = time.perf_counter()
             reply = servers[author].write(text, tokens)
             text += reply["content"]

@@ -6,12 +6,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <random>
 
 #include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
+#include "io/names.h"
 
 namespace relaygen::cli {
 namespace {
@@ -30,15 +30,6 @@ LogSink log_sink(bool verbose) {
                                 spdlog::level::err};
     logger->log(levels[static_cast<std::size_t>(std::clamp(level, 0, 4))], line);
   };
-}
-
-std::string simplified(std::string_view name) {
-  std::string result;
-  for (const char c : name) {
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0)
-      result += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
-  return result;
 }
 
 bool same_model(const ProfileModel& expected, const PairInfo::One& actual) {

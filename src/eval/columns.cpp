@@ -4,21 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <initializer_list>
+
+#include "io/names.h"
 
 namespace relaygen::eval {
 namespace {
-
-// "Correct Answer", "correct_answer" and "CORRECT-ANSWER" are one name.
-std::string simplified(std::string_view name) {
-  std::string result;
-  for (const char c : name) {
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0)
-      result += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
-  return result;
-}
 
 std::optional<std::string> look_for(const Row& row, std::initializer_list<std::string_view> names) {
   for (const auto wanted : names) {

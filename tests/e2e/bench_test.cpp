@@ -81,7 +81,8 @@ TEST_F(Bench, SeveralDepthsAreMeasuredInOneRun) {
 TEST_F(Bench, LiveTextsComeFromTheBundledProblems) {
   const Json report = json("bench --policies large,relay --first 2 -r 1 --temp 0 --explain");
   EXPECT_EQ(report["workload"]["kind"], "live");
-  for (const auto& part : row(report, "relay")["parts"]) {
+  const Json relay = row(report, "relay");
+  for (const auto& part : relay["parts"]) {
     if (part["part"] == "other") continue;
     EXPECT_GT(part["ideal"].get<double>(), 0) << part["part"];
   }

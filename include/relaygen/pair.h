@@ -34,6 +34,7 @@ struct PairOptions {
   std::int32_t context = 0;        ///< -c; 0: the smaller of the two training windows
   std::int32_t batch = 2048;       ///< -b
   std::int32_t micro_batch = 512;  ///< -ub
+  std::int32_t output_rows = 64;   ///< rows of one decode that may give logits; each takes 4 bytes a token id and model
   FlashAttention flash_attention = FlashAttention::automatic;
   bool use_mmap = true;      ///< --no-mmap
   bool use_mlock = false;    ///< --mlock

@@ -14,8 +14,12 @@ namespace relaygen {
 /// small | large | auto. auto: the small model where the profile holds evidence that it answers as well.
 enum class AnswerBy : std::uint8_t { small, large, automatic };
 
-/// large-only, small-only, relay, random, all-candidates, answer-only.
+/// large-only, small-only, relay, random, all-candidates, rejected-only (the candidates that were not selected: they
+/// should do harm), answer-only.
 [[nodiscard]] std::span<const std::string_view> policy_names();
+
+/// Whether a policy of this name fires on the cues of a profile.
+[[nodiscard]] bool uses_cues(std::string_view policy);
 
 /// What a policy needs of a request: the policy itself and the cues it fires on.
 struct PreparedPolicy {

@@ -31,6 +31,7 @@ enum class HandoffRule : std::uint8_t {
   never,
   cues,    ///< after a selected cue of the request's CueSet
   random,  ///< at the start of a sentence, with probability Policy::random_rate: the control that cues must beat
+  opening,  ///< at the first token and never again: the prompt ends behind a cue, as where a single handoff is put to the test
 };
 
 /// Who writes what. Policies are data: the named ones below are only starting points.

@@ -15,6 +15,8 @@ void add_check_command(CLI::App& app, int& exit_code);
 void add_plan_command(CLI::App& app, const std::vector<std::string>& arguments, int& exit_code);
 void add_bench_command(CLI::App& app, const std::vector<std::string>& arguments, int& exit_code);
 void add_eval_command(CLI::App& app, const std::vector<std::string>& arguments, int& exit_code);
+void add_calibrate_command(CLI::App& app, const std::vector<std::string>& arguments, int& exit_code);
+void add_profile_command(CLI::App& app, int& exit_code);
 void add_grade_command(CLI::App& app, int& exit_code);
 
 }  // namespace relaygen::cli

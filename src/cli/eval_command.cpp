@@ -9,11 +9,11 @@
 #include "cli/bundled.h"
 #include "cli/commands.h"
 #include "cli/eval_flags.h"
-#include "cli/eval_progress.h"
 #include "cli/eval_setup.h"
 #include "cli/eval_table.h"
 #include "cli/exit_code.h"
 #include "cli/interrupt.h"
+#include "cli/long_progress.h"
 #include "cli/output.h"
 #include "cli/provenance.h"
 #include "eval/matching.h"
@@ -164,10 +164,10 @@ Result<bool> write_outputs(eval::Store& store, const EvalFlags& flags, const Cho
     if (!loaded) return tl::unexpected(loaded.error());
     pair = std::move(*loaded);
     interruptible.emplace(*pair);
-    const bool uses_cues = std::any_of(rows.policies.begin(), rows.policies.end(), [](const PolicyRow& row) {
+    const bool on_cues = std::any_of(rows.policies.begin(), rows.policies.end(), [](const PolicyRow& row) {
       return row.prepared.policy.handoffs == HandoffRule::cues;
     });
-    warn_of_doubts(pair->info(), uses_cues ? &rows.profile : nullptr);
+    warn_of_doubts(pair->info(), on_cues ? &rows.profile : nullptr);
     warm_up(*pair);
   }
   if (auto ok = match_rate(store, pair.get(), rows, problems, seed, flags); !ok) return tl::unexpected(ok.error());
@@ -175,12 +175,13 @@ Result<bool> write_outputs(eval::Store& store, const EvalFlags& flags, const Cho
   if (!competitors) return tl::unexpected(competitors.error());
   const auto machine = describe_machine(pair ? pair->info().threads : 0);
   if (auto ok = store.add_run({eval::utc_now(), program(), command, machine}); !ok) return tl::unexpected(ok.error());
-  EvalProgress progress(flags.quiet);
-  const eval::RunnerOptions options{.seed = seed,
-                                    .samples = flags.samples,
-                                    .progress = [&](const eval::Progress& one) { progress.show(one); },
-                                    .say = [&](const std::string& sentence) { progress.say(sentence); },
-                                    .cancel = &interrupted()};
+  LongProgress progress(flags.quiet);
+  const eval::RunnerOptions options{
+      .seed = seed,
+      .samples = flags.samples,
+      .progress = [&](const eval::Progress& one) { progress.show("outputs", one.done, one.all, one.seconds_left); },
+      .say = [&](const std::string& sentence) { progress.say(sentence); },
+      .cancel = &interrupted()};
   return eval::write_missing(store, problems.chosen, *competitors, options);
 }
 

@@ -26,17 +26,7 @@ void add_dataset_flags(CLI::App& app, EvalFlags& flags) {
   option("--file", flags.file, "the file of a published dataset (for demo: not needed)", "FILE");
   option("--first", flags.first, "only the first N problems (0: all)", "N")->capture_default_str();
   option("--problems", flags.problems, "only the problems with these ids, separated by commas", "IDS");
-  option("--question-column", flags.columns.question, "column of the questions", "NAME");
-  option("--answer-column", flags.columns.answer, "column of the expected answers", "NAME");
-  option("--id-column", flags.columns.id, "column of the ids (default: id, unique_id, ..., or the rows' numbers)",
-         "NAME");
-  option("--options-columns", flags.columns.options,
-         "columns of the options, in order, separated by commas; or the one that holds a list", "NAMES")
-      ->delimiter(',');
-  option("--wrong-columns", flags.columns.wrong,
-         "columns of wrong options, separated by commas; they are shuffled together with the answer", "NAMES")
-      ->delimiter(',');
-  option("--template", flags.template_file, "what is asked, with {question} and {options}", "FILE");
+  add_column_flags(app, flags.columns, flags.template_file);
 }
 
 void add_endpoint_flags(CLI::App& app, EvalFlags& flags) {
@@ -75,7 +65,7 @@ void replace_generation_flags(CLI::App& app, EvalFlags& flags) {
   app.remove_option(app.get_option("--judge"));  // it would cost the relay time and change nothing in the table
   app.add_option("--policies", flags.policies,
                  fmt::format("who writes what, separated by commas: large, small, relay, random, answer-only, "
-                             "all-candidates (default: {})",
+                             "all-candidates, rejected-only (default: {})",
                              kUsualPolicies))
       ->group("Relay")
       ->type_name("NAMES");
@@ -90,6 +80,37 @@ void replace_generation_flags(CLI::App& app, EvalFlags& flags) {
 }
 
 }  // namespace
+
+void add_column_flags(CLI::App& app, eval::ColumnNames& columns, std::string& template_file) {
+  const auto option = [&](const char* name, auto& value, const char* what, const char* type) {
+    return app.add_option(name, value, what)->group("Dataset")->type_name(type);
+  };
+  option("--question-column", columns.question, "column of the questions", "NAME");
+  option("--answer-column", columns.answer, "column of the expected answers", "NAME");
+  option("--id-column", columns.id, "column of the ids (default: id, unique_id, ..., or the rows' numbers)", "NAME");
+  option("--options-columns", columns.options,
+         "columns of the options, in order, separated by commas; or the one that holds a list", "NAMES")
+      ->delimiter(',');
+  option("--wrong-columns", columns.wrong,
+         "columns of wrong options, separated by commas; they are shuffled together with the answer", "NAMES")
+      ->delimiter(',');
+  option("--template", template_file, "what is asked, with {question} and {options}", "FILE");
+  app.add_option_function<std::vector<std::string>>(
+         "--only",
+         [&columns](const std::vector<std::string>& given) {
+           for (const std::string& one : given) {
+             const auto equals = one.find('=');
+             if (equals == std::string::npos || equals == 0)
+               throw CLI::ValidationError("--only " + one, "give it as COLUMN=VALUE,VALUE,...");
+             columns.only.push_back({one.substr(0, equals), split_list(std::string_view(one).substr(equals + 1))});
+           }
+         },
+         "only rows whose column has one of these values (repeatable)")
+      ->group("Dataset")
+      ->type_name("COLUMN=VALUES")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false);
+}
 
 void add_eval_flags(CLI::App& app, EvalFlags& flags) {
   add_dataset_flags(app, flags);

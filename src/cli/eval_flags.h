@@ -34,6 +34,9 @@ struct EvalFlags {
 
 void add_eval_flags(CLI::App& app, EvalFlags& flags);
 
+/// What the columns of a dataset are, which rows count, and the words around a question.
+void add_column_flags(CLI::App& app, eval::ColumnNames& columns, std::string& template_file);
+
 /// The policies asked for, by their full names ("large" is large-only, "small" is small-only).
 /// Errors: usage (an unknown one, one that comes twice).
 [[nodiscard]] Result<std::vector<std::string>> policies_of(const EvalFlags& flags);

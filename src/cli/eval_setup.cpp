@@ -11,10 +11,10 @@
 #include <thread>
 
 #include "cli/bundled.h"
-#include "eval/hashing.h"
 #include "eval/pair_writer.h"
 #include "eval/prompt_template.h"
 #include "io/files.h"
+#include "io/hashing.h"
 
 namespace relaygen::cli {
 namespace {
@@ -138,6 +138,7 @@ std::string_view rule_name(HandoffRule rule) {
     case HandoffRule::never: return "never";
     case HandoffRule::cues: return "cues";
     case HandoffRule::random: return "random";
+    case HandoffRule::opening: return "opening";
   }
   return "?";
 }
@@ -182,7 +183,8 @@ Result<Rows> choose_rows(const EvalFlags& flags) {
   if (!names->empty()) {
     if (auto pair = pair_options(flags.models); !pair) return tl::unexpected(pair.error());
     GenerationFlags generation = flags.generation;
-    generation.policy = has("relay") ? "relay" : has("all-candidates") ? "all-candidates" : "large-only";
+    const auto first = std::ranges::find_if(*names, uses_cues);
+    generation.policy = first != names->end() ? *first : "large-only";
     if (has("random") && flags.random_rate == "match") generation.policy = "relay";
     auto profile = load_profile(generation, flags.models.bundled());
     if (!profile) return tl::unexpected(profile.error());
@@ -284,7 +286,7 @@ eval::StoredPolicy policy_settings(const PolicyRow& row, const EvalFlags& flags)
     settings["matched"] = flags.random_rate == "match";
   }
   if (policy.handoffs == HandoffRule::cues) {
-    eval::Hash hash;
+    Hash hash;
     for (const Cue& cue : row.prepared.cues.cues()) hash.add(cue.text).add(std::uint64_t{cue.selected});
     settings["rules"] = row.prepared.cues.rules() == Rules::exact ? "exact" : "published";
     settings["cues"] = hash.hex();

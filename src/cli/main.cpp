@@ -32,6 +32,8 @@ int run(int argc, const char* const* argv) {
   add_plan_command(app, words, exit_code);
   add_bench_command(app, words, exit_code);
   add_eval_command(app, words, exit_code);
+  add_calibrate_command(app, words, exit_code);
+  add_profile_command(app, exit_code);
   add_grade_command(app, exit_code);
   if (argc < 2) {
     out("{}", app.help());
@@ -42,7 +44,7 @@ int run(int argc, const char* const* argv) {
   if (!command.starts_with('-') &&
       std::none_of(known.begin(), known.end(), [&](const CLI::App* one) { return one->get_name() == command; })) {
     print_error({ErrorKind::usage, fmt::format("there is no command '{}'", command),
-                 "choose one of run, chat, segment, check, plan, bench, eval, grade"});
+                 "choose one of run, chat, segment, check, plan, bench, eval, calibrate, profile, grade"});
     return relaygen::cli::exit_code(ErrorKind::usage);
   }
   try {

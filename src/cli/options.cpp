@@ -270,7 +270,7 @@ Result<Profile> load_profile(const GenerationFlags& flags, bool bundled_pair) {
     if (!folder) return tl::unexpected(folder.error());
     return read_profile(*folder / "profiles/demo.json");
   }
-  if (flags.policy == "relay" || flags.policy == "all-candidates") {
+  if (uses_cues(flags.policy)) {
     return fail(ErrorKind::usage, fmt::format("--policy {} needs to know the safe cues of this pair", flags.policy),
                 "give --profile FILE, for example profiles/qwen3-32b-1.7b.json for Qwen3 models");
   }

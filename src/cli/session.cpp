@@ -81,12 +81,16 @@ void print_warning(std::string_view message) {
 Result<std::unique_ptr<Pair>> load_pair(const ModelFlags& models) {
   auto options = pair_options(models);
   if (!options) return tl::unexpected(options.error());
+  return load_pair(*options, models.verbose);
+}
+
+Result<std::unique_ptr<Pair>> load_pair(const PairOptions& options, bool verbose) {
   ProgressBar bar;
   const auto progress = [&](Model model, float fraction) {
     bar.show(fmt::format("loading the {} model", name(model)), fraction);
     return !interrupted().load();
   };
-  return Pair::load(*options, progress, log_sink(models.verbose));
+  return Pair::load(options, progress, log_sink(verbose));
 }
 
 Result<Session> open_session(const ModelFlags& models, const GenerationFlags& generation) {
@@ -103,8 +107,7 @@ Result<Session> open_session(const ModelFlags& models, const GenerationFlags& ge
   if (auto ok = check_values(values); !ok) return tl::unexpected(ok.error());
   auto pair = load_pair(models);
   if (!pair) return tl::unexpected(pair.error());
-  const bool uses_cues = generation.policy == "relay" || generation.policy == "all-candidates";
-  warn_of_doubts((*pair)->info(), uses_cues ? &*profile : nullptr);
+  warn_of_doubts((*pair)->info(), uses_cues(generation.policy) ? &*profile : nullptr);
   const std::uint64_t seed =
       generation.seed >= 0 ? static_cast<std::uint64_t>(generation.seed) : std::random_device{}();
   return Session{std::move(*pair), std::move(*profile), std::move(*prepared), seed};
@@ -125,7 +128,7 @@ Result<std::vector<bench::NamedPolicy>> prepare_policies(std::span<const std::st
 
 std::string policy_to_load(std::span<const std::string> words) {
   for (const std::string& word : words) {
-    if (word == "relay" || word == "all-candidates") return word;
+    if (uses_cues(word)) return word;
   }
   return "large-only";
 }

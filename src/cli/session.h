@@ -22,6 +22,7 @@ struct Session {
 
 /// Loads the pair alone.
 [[nodiscard]] Result<std::unique_ptr<Pair>> load_pair(const ModelFlags& models);
+[[nodiscard]] Result<std::unique_ptr<Pair>> load_pair(const PairOptions& options, bool verbose);
 
 /// The named policies of a list, with the flags' settings. Errors: those of prepare_policy.
 [[nodiscard]] Result<std::vector<bench::NamedPolicy>> prepare_policies(std::span<const std::string> words,

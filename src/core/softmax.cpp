@@ -106,4 +106,21 @@ RowSummary summarize(std::span<const float> logits) {
   return {static_cast<float>(static_cast<double>(first) + std::log(sum)), static_cast<float>(margin)};
 }
 
+float entropy(std::span<const float> logits, float log_sum) {
+  double sum = 0;
+  for (std::size_t begin = 0; begin < logits.size();) {
+    const std::size_t end = std::min(logits.size(), begin + 64 * kLanes);
+    std::array<float, kLanes> lanes{};
+    for (std::size_t i = begin; i < end; i += kLanes) {
+      for (std::size_t lane = 0; lane < kLanes && i + lane < end; ++lane) {
+        const float x = logits[i + lane] - log_sum;
+        lanes[lane] += x > -87.0F ? exp_lane(std::min(x, 0.0F)) * x : 0.0F;  // NaN adds nothing
+      }
+    }
+    for (const float lane : lanes) sum -= static_cast<double>(lane);
+    begin = end;
+  }
+  return static_cast<float>(std::max(sum, 0.0));
+}
+
 }  // namespace relaygen

@@ -14,6 +14,9 @@ struct RowSummary {
 /// NaN counts as -infinity. Requires a non-empty row. Relative error of the probabilities below 1e-5.
 [[nodiscard]] RowSummary summarize(std::span<const float> logits);
 
+/// Entropy of the distribution, natural logarithm, >= 0. `log_sum` as summarize gives it. NaN counts as -infinity.
+[[nodiscard]] float entropy(std::span<const float> logits, float log_sum);
+
 /// The largest number of a row, NaN left aside; -infinity for an empty one.
 [[nodiscard]] float largest(std::span<const float> values);
 

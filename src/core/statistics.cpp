@@ -71,6 +71,29 @@ double worth(std::size_t n, double variance, double of_single_answers, double le
   return std::min(1.0, f * student_over_z * student_over_z);
 }
 
+// The shares of right samples, their mean, and how many independent answers they are worth.
+struct Shares {
+  explicit Shares(std::span<const QuestionResult> questions) {
+    const auto n = static_cast<double>(questions.size());
+    values.reserve(questions.size());
+    double sum = 0, squares = 0, inverse_samples = 0;
+    for (const QuestionResult& question : questions) {
+      const double s = share(question);
+      values.push_back(s);
+      sum += s;
+      squares += s * s;
+      inverse_samples += 1 / static_cast<double>(question.samples) / n;
+    }
+    const double extra = inverse_samples / 2;  // of a right and of a wrong question: half a sample each
+    const double m = (sum + extra) / (n + 2 * extra);
+    const double variance = (squares + extra) / (n + 2 * extra) - m * m;
+    mean = sum / n;
+    independent = n / worth(questions.size(), variance, m * (1 - m), inverse_samples);
+  }
+  std::vector<double> values;
+  double mean = 0, independent = 0;
+};
+
 Range wilson(double share, double n) {
   const double z2 = kZ * kZ / n;
   const double centre = (share + z2 / 2) / (1 + z2);
@@ -137,24 +160,15 @@ Range fieller(double ratio, double mean, double pp, double rp, double rr, double
 }  // namespace
 
 Estimate accuracy(std::span<const QuestionResult> questions) {
-  const auto n = static_cast<double>(questions.size());
-  std::vector<double> shares;
-  shares.reserve(questions.size());
-  double sum = 0, squares = 0, inverse_samples = 0;
-  for (const QuestionResult& question : questions) {
-    const double s = share(question);
-    shares.push_back(s);
-    sum += s;
-    squares += s * s;
-    inverse_samples += 1 / static_cast<double>(question.samples) / n;
-  }
-  const double extra = inverse_samples / 2;  // of a right and of a wrong question: half a sample each
-  const double m = (sum + extra) / (n + 2 * extra);
-  const double variance = (squares + extra) / (n + 2 * extra) - m * m;
-  const double f = worth(questions.size(), variance, m * (1 - m), inverse_samples);
-  const double value = sum / n;
-  const Range range = wilson(value, n / f);
-  return {value, range.low, range.high, standard_error(shares, value)};
+  const Shares shares(questions);
+  const Range range = wilson(shares.mean, shares.independent);
+  return {shares.mean, range.low, range.high, standard_error(shares.values, shares.mean)};
+}
+
+double p_not_above(std::span<const QuestionResult> questions, double share) {
+  const Shares shares(questions);
+  const double z = (shares.mean - share) / std::sqrt(share * (1 - share) / shares.independent);
+  return std::erfc(z / std::sqrt(2.0)) / 2;
 }
 
 Estimate accuracy_difference(std::span<const QuestionResult> policy, std::span<const QuestionResult> baseline) {

@@ -37,6 +37,10 @@ struct Estimate {
 /// sample a question it swings between 85% and 99%, worst at an expectation of a sixth of a wrong question.
 [[nodiscard]] Estimate accuracy(std::span<const QuestionResult> questions);
 
+/// One-sided score test, clustered like accuracy: the probability of a share as large as this one or larger if the true
+/// share is `share`, in (0, 1). Small: it is above.
+[[nodiscard]] double p_not_above(std::span<const QuestionResult> questions, double share);
+
 /// Mean over the same questions of (share under the policy - share under the baseline). Both spans have equal length
 /// and order, and are not empty. Interval: Tango's score interval for paired proportions, at the effective number of
 /// questions. Inside [-1, 1], antisymmetric under exchange of the two, and never of zero width: where the two never

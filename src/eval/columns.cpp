@@ -31,6 +31,7 @@ Status check_named(const Row& first, const std::string& file, const ColumnNames&
   std::vector<std::string> names{wanted.question, wanted.answer, wanted.id};
   names.insert(names.end(), wanted.options.begin(), wanted.options.end());
   names.insert(names.end(), wanted.wrong.begin(), wanted.wrong.end());
+  for (const auto& only : wanted.only) names.push_back(only.column);
   for (const auto& name : names) {
     if (name.empty() || first.columns.contains(name)) continue;
     return fail(ErrorKind::usage,

@@ -7,8 +7,8 @@
 #include <map>
 
 #include "eval/columns.h"
-#include "eval/hashing.h"
 #include "io/files.h"
+#include "io/hashing.h"
 
 namespace relaygen::eval {
 namespace {
@@ -142,6 +142,13 @@ Result<Problem> read_problem(const Row& row, std::size_t number, const FoundColu
   return problem;
 }
 
+bool wanted_row(const Row& row, const std::vector<ColumnNames::Only>& filters) {
+  return std::ranges::all_of(filters, [&](const ColumnNames::Only& only) {
+    const auto text = text_of(row, only.column);
+    return text && std::ranges::find(only.values, *text) != only.values.end();
+  });
+}
+
 std::string hash_of(const std::vector<Problem>& problems) {
   Hash hash;
   for (const auto& problem : problems) {
@@ -165,14 +172,22 @@ Result<Dataset> parse_dataset(std::string_view content, const std::string& file,
   dataset.kind = columns->kind;
   dataset.taken = describe(*columns);
   std::map<std::string, std::string> seen;  // id and where it stands
+  std::size_t number = 0;
   for (const auto& row : *rows) {
-    auto problem = read_problem(row, dataset.problems.size() + 1, *columns);
+    ++number;
+    if (!wanted_row(row, wanted.only)) continue;
+    auto problem = read_problem(row, number, *columns);
     if (!problem) return tl::unexpected(problem.error());
     if (const auto [other, is_new] = seen.emplace(problem->id, row.where); !is_new) {
       return bad_row(row, fmt::format("the id {} stands in {} already", in_quotes(problem->id), other->second),
                      "make the ids unique, or name another column with --id-column");
     }
     dataset.problems.push_back(std::move(*problem));
+  }
+  if (dataset.problems.empty()) {
+    return fail(ErrorKind::usage,
+                fmt::format("none of the {} rows of {} has the values that --only asks for", rows->size(), file),
+                "ask for values that occur");
   }
   dataset.hash = hash_of(dataset.problems);
   return dataset;

@@ -30,6 +30,11 @@ struct ColumnNames {
   std::string question{}, answer{}, id{};
   std::vector<std::string> options{};  ///< one column that holds a list, or one column an option
   std::vector<std::string> wrong{};    ///< columns of wrong options, which are shuffled together with the answer
+  struct Only {
+    std::string column{};
+    std::vector<std::string> values{};
+  };
+  std::vector<Only> only{};  ///< rows count only where each of these columns has one of its values
 };
 
 struct Dataset {
@@ -53,7 +58,7 @@ struct Preset {
 /// Turns the bytes of a file into problems. `preset` may be null: then columns are guessed from their names. Columns
 /// that the caller names come first. The options of "wrong" columns are shuffled by a seed from the question, so that
 /// their order is the same in each run. Errors: bad_input with file and line or row (malformed, not UTF-8, an empty
-/// question, an id that comes twice, an answer that is none of the options), usage (a column that is not there).
+/// question, an id that comes twice, an answer that is none of the options), usage (a column that is not there, no row with the values asked for).
 [[nodiscard]] Result<Dataset> parse_dataset(std::string_view content, const std::string& file, const Preset* preset,
                                             const ColumnNames& columns);
 

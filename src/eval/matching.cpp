@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "eval/hashing.h"
+#include "io/hashing.h"
 
 namespace relaygen::eval {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "eval/hashing.h"
+#include "io/hashing.h"
 
 namespace relaygen::eval {
 namespace {

@@ -4,42 +4,31 @@
 
 #include <array>
 #include <ctime>
-#include <new>
 
-#include "eval/store_file.h"
+#include "io/settings.h"
 
 namespace relaygen::eval {
 namespace {
 
-// The first leaf in which two settings differ, as "sampling.temperature".
-struct Difference {
-  std::string name;
-  std::string recorded, given;
-};
+constexpr const char* kSchema = R"sql(
+CREATE TABLE settings (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE policies (position INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, settings TEXT NOT NULL);
+CREATE TABLE problems (
+  position INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, question TEXT NOT NULL, expected TEXT NOT NULL,
+  kind TEXT NOT NULL, options TEXT NOT NULL, prompt TEXT NOT NULL);
+CREATE TABLE runs (
+  position INTEGER PRIMARY KEY, started TEXT NOT NULL, program TEXT NOT NULL, command TEXT NOT NULL,
+  machine TEXT NOT NULL);
+CREATE TABLE outputs (
+  policy TEXT NOT NULL, problem TEXT NOT NULL, sample INTEGER NOT NULL, started TEXT NOT NULL,
+  attempts INTEGER NOT NULL, error TEXT, finish TEXT, verdict TEXT, tokens TEXT, time TEXT, answer TEXT, text TEXT,
+  segments TEXT, PRIMARY KEY (policy, problem, sample));
+)sql";
 
-std::string shown(const OrderedJson& value) {
-  std::string text = value.is_string() ? value.get<std::string>() : to_line(value);
-  constexpr std::size_t kMost = 60;
-  if (text.size() > kMost) text = text.substr(0, kMost) + "...";
-  return value.is_string() ? "'" + text + "'" : text;
-}
-
-std::optional<Difference> first_difference(const OrderedJson& recorded, const OrderedJson& given,
-                                           const std::string& name) {
-  if (recorded == given) return std::nullopt;
-  if (recorded.is_object() && given.is_object()) {
-    for (const auto* side : {&recorded, &given}) {
-      for (const auto& [key, value] : side->items()) {
-        const OrderedJson none;
-        const auto& a = recorded.contains(key) ? recorded[key] : none;
-        const auto& b = given.contains(key) ? given[key] : none;
-        if (auto found = first_difference(a, b, name.empty() ? key : fmt::format("{}.{}", name, key))) return found;
-      }
-    }
-    return std::nullopt;  // the order of keys alone
-  }
-  return Difference{name, shown(recorded), shown(given)};
-}
+constexpr DatabaseFormat kFormat{.application = 0x52476576,  // "RGev"
+                                 .version = 1,
+                                 .schema = kSchema,
+                                 .what = "an evaluation"};
 
 std::string options_to_text(const std::vector<std::string>& options) { return to_line(OrderedJson(options)); }
 
@@ -78,26 +67,11 @@ class Store::Impl {
  public:
   explicit Impl(OpenedFile opened) : file_(std::move(opened)) {}
 
-  // Runs what works on the database and turns its exceptions into errors.
   template <typename Work>
   auto with(Work work) -> decltype(work(std::declval<SQLite::Database&>())) {
-    try {
-      return work(file_.database);
-    } catch (const SQLite::Exception& error) {
-      return tl::unexpected(explain(error, file_.name));
-    } catch (const std::bad_alloc&) {
-      return fail(ErrorKind::out_of_memory, "an allocation failed", "free memory");
-    }
+    return with_database(file_, work);
   }
-  [[nodiscard]] const std::string& name() const { return file_.name; }
-
-  // `whose` is empty, or says more of the setting: " for relay".
-  Status differs(const Difference& difference, const std::string& whose) {
-    return fail(ErrorKind::usage,
-                fmt::format("{} was begun with {} {}{}, and this run has {}", file_.name, difference.name,
-                            difference.recorded, whose, difference.given),
-                "give the same flags, or another file with --db");
-  }
+  [[nodiscard]] OpenedFile& file() { return file_; }
 
   Status put(const OutputKey& key, const std::string& started, std::uint32_t attempts, const Output* output,
              std::string_view verdict, const std::string& error);
@@ -121,19 +95,19 @@ Store& Store::operator=(Store&&) noexcept = default;
 Store::~Store() = default;
 
 Result<Store> Store::open(const std::string& file) {
-  auto opened = open_to_write(file);
+  auto opened = open_to_write(file, kFormat);
   if (!opened) return tl::unexpected(opened.error());
   return Store(std::make_unique<Impl>(std::move(*opened)));
 }
 
 Result<Store> Store::open_to_read(const std::string& file) {
-  auto opened = open_file_to_read(file);
+  auto opened = relaygen::open_to_read(file, kFormat);
   if (!opened) return tl::unexpected(opened.error());
   return Store(std::make_unique<Impl>(std::move(*opened)));
 }
 
 Result<Store> Store::in_memory() {
-  auto opened = open_in_memory();
+  auto opened = open_in_memory(kFormat);
   if (!opened) return tl::unexpected(opened.error());
   return Store(std::make_unique<Impl>(std::move(*opened)));
 }
@@ -150,42 +124,22 @@ Status Store::begin_anew_if_empty() {
 }
 
 Status Store::settle(const std::string& key, const OrderedJson& given) {
-  const auto recorded = settings(key);
-  if (!recorded) return tl::unexpected(recorded.error());
-  if (!recorded->is_null()) {
-    const auto difference = first_difference(*recorded, OrderedJson::parse(to_line(given)), "");
-    return difference ? impl_->differs(*difference, key == "generation" ? "" : " for the " + key)
-                      : Status(std::monostate{});
-  }
-  return record(key, given);
+  return settle_setting(impl_->file(), key, given, key == "generation" ? "" : " for the " + key);
 }
 
 Status Store::record(const std::string& key, const OrderedJson& value) {
-  return impl_->with([&](SQLite::Database& database) -> Status {
-    SQLite::Statement insert(database, "INSERT OR REPLACE INTO settings VALUES (?, ?)");
-    insert.bind(1, key);
-    insert.bind(2, to_line(value));
-    insert.exec();
-    return std::monostate{};
-  });
+  return record_setting(impl_->file(), key, value);
 }
 
-Result<OrderedJson> Store::settings(const std::string& key) const {
-  return impl_->with([&](SQLite::Database& database) -> Result<OrderedJson> {
-    SQLite::Statement select(database, "SELECT value FROM settings WHERE key = ?");
-    select.bind(1, key);
-    if (!select.executeStep()) return OrderedJson(nullptr);
-    return OrderedJson::parse(select.getColumn(0).getString(), nullptr, false);
-  });
-}
+Result<OrderedJson> Store::settings(const std::string& key) const { return read_setting(impl_->file(), key); }
 
 Status Store::settle_policy(const StoredPolicy& policy) {
   const auto known = policies();
   if (!known) return tl::unexpected(known.error());
   for (const auto& one : *known) {
     if (one.name != policy.name) continue;
-    const auto difference = first_difference(one.settings, OrderedJson::parse(to_line(policy.settings)), "");
-    return difference ? impl_->differs(*difference, " for " + policy.name) : Status(std::monostate{});
+    const auto difference = first_difference(one.settings, OrderedJson::parse(to_line(policy.settings)));
+    return difference ? differs(impl_->file(), *difference, " for " + policy.name) : Status(std::monostate{});
   }
   return impl_->with([&](SQLite::Database& database) -> Status {
     SQLite::Statement insert(database, "INSERT INTO policies (name, settings) VALUES (?, ?)");
@@ -220,7 +174,7 @@ Status Store::add_problems(std::span<const StoredProblem> problems, std::span<co
       if (select.executeStep()) {
         const auto recorded = select.getColumn(0).getString();
         if (recorded == prompt) continue;
-        return impl_->differs({"the prompt", shown(recorded), shown(prompt)}, " for problem " + problem.id);
+        return differs(impl_->file(), {"the prompt", shown(recorded), shown(prompt)}, " for problem " + problem.id);
       }
       insert.reset();
       insert.bind(1, static_cast<std::int64_t>(positions[i]));

@@ -7,11 +7,13 @@
 #include <nlohmann/json.hpp>
 
 #include "io/files.h"
+#include "io/hashing.h"
 
 namespace relaygen {
 namespace {
 
 using Json = nlohmann::json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr int kVersion = 1;
 
@@ -47,6 +49,54 @@ class Reader {
     return std::monostate{};
   }
 
+  Status total(const char* key, std::uint64_t& value) const {
+    if (!has(key)) return std::monostate{};
+    if (!object_[key].is_number_unsigned()) return wrong(key, "a whole number of at least 0");
+    value = object_[key].get<std::uint64_t>();
+    return std::monostate{};
+  }
+
+  Status number(const char* key, std::optional<double>& value, double most) const {
+    if (!has(key)) return std::monostate{};
+    const Json& number = object_[key];
+    if (!number.is_number() || !(number.get<double>() >= 0) || number.get<double>() > most)
+      return wrong(key, fmt::format("a number from 0 to {}", most));
+    value = number.get<double>();
+    return std::monostate{};
+  }
+
+  Status estimate(const char* key, std::optional<ProfileEstimate>& value) const {
+    if (!has(key)) return std::monostate{};
+    const Json& object = object_[key];
+    ProfileEstimate estimate;
+    for (const auto& [name, part] :
+         {std::pair{"value", &estimate.value}, std::pair{"low", &estimate.low}, std::pair{"high", &estimate.high}}) {
+      if (!object.is_object() || !object.contains(name) || !object[name].is_number())
+        return wrong(key, "an object with the numbers \"value\", \"low\" and \"high\"");
+      *part = object[name].get<double>();
+    }
+    value = estimate;
+    return std::monostate{};
+  }
+
+  Status texts(const char* key, std::vector<std::string>& values) const {
+    if (!has(key)) return std::monostate{};
+    if (!object_[key].is_array()) return wrong(key, "a list of strings");
+    for (const Json& one : object_[key]) {
+      if (!one.is_string()) return wrong(key, "a list of strings");
+      values.push_back(one.get<std::string>());
+    }
+    return std::monostate{};
+  }
+
+  /// The object under a key; null where there is none.
+  Status object(const char* key, const Json*& value) const {
+    if (!has(key)) return std::monostate{};
+    if (!object_[key].is_object()) return wrong(key, "an object");
+    value = &object_[key];
+    return std::monostate{};
+  }
+
   [[nodiscard]] tl::unexpected<Error> wrong(const char* key, const std::string& expected) const {
     return fail(ErrorKind::bad_profile, fmt::format("{}: \"{}\" has to be {}", where_, key, expected),
                 "see docs/profile.md for the format");
@@ -73,25 +123,72 @@ Status read_model(const Json& json, const char* which, std::string_view source, 
   return reader.text("vocabulary", model.vocabulary);
 }
 
-Status read_cues(const Json& json, std::string_view source, std::vector<Cue>& cues) {
+// What stands beside the text of a cue; an empty decision where nothing does.
+Status read_evidence(const Json& entry, const std::string& where, CueEvidence& evidence) {
+  const Reader reader(entry, where);
+  if (auto ok = reader.text("decision", evidence.decision); !ok) return ok;
+  if (auto ok = reader.total("count", evidence.count); !ok) return ok;
+  if (auto ok = reader.total("problems", evidence.problems); !ok) return ok;
+  if (auto ok = reader.estimate("published_score", evidence.published_score); !ok) return ok;
+  if (auto ok = reader.estimate("safe", evidence.safe); !ok) return ok;
+  const Json* proof = nullptr;
+  if (auto ok = reader.object("proof", proof); !ok || proof == nullptr) return ok;
+  const Reader proof_reader(*proof, where + ", proof");
+  if (auto ok = proof_reader.total("places", evidence.places); !ok) return ok;
+  if (auto ok = proof_reader.total("flips", evidence.flips); !ok) return ok;
+  if (auto ok = proof_reader.total("own_flips", evidence.own_flips); !ok) return ok;
+  return proof_reader.estimate("loss", evidence.loss);
+}
+
+Status read_cues(const Json& json, std::string_view source, Profile& profile) {
   if (!json.contains("cues")) return malformed(source, "it has no \"cues\"");
   if (!json["cues"].is_array()) return malformed(source, "\"cues\" has to be a list");
+  bool any_evidence = false;
   for (const Json& entry : json["cues"]) {
     Cue cue;
+    CueEvidence evidence;
     if (entry.is_string()) {
       cue.text = entry.get<std::string>();
     } else if (entry.is_object() && entry.contains("text") && entry["text"].is_string()) {
       cue.text = entry["text"].get<std::string>();
-      if (auto ok =
-              Reader(entry, fmt::format("the profile {}, cue \"{}\"", source, cue.text)).flag("selected", cue.selected);
-          !ok)
-        return ok;
+      const std::string where = fmt::format("the profile {}, cue \"{}\"", source, cue.text);
+      if (auto ok = Reader(entry, where).flag("selected", cue.selected); !ok) return ok;
+      if (auto ok = read_evidence(entry, where, evidence); !ok) return ok;
     } else {
-      return malformed(source, fmt::format("cue {} has to be a string or an object with a \"text\"", cues.size() + 1));
+      return malformed(source,
+                       fmt::format("cue {} has to be a string or an object with a \"text\"", profile.cues.size() + 1));
     }
-    cues.push_back(std::move(cue));
+    any_evidence = any_evidence || !evidence.decision.empty();
+    profile.cues.push_back(std::move(cue));
+    profile.evidence.push_back(std::move(evidence));
   }
+  if (!any_evidence) profile.evidence.clear();
   return std::monostate{};
+}
+
+Status read_calibration(const Reader& top, const std::string& where, Profile& profile) {
+  const Json* thresholds = nullptr;
+  if (auto ok = top.object("thresholds", thresholds); !ok) return ok;
+  if (thresholds != nullptr) {
+    const Reader reader(*thresholds, where + ", thresholds");
+    if (auto ok = reader.number("guard_margin", profile.thresholds.guard_margin, 1); !ok) return ok;
+    if (auto ok = reader.number("verify_epsilon", profile.thresholds.verify_epsilon, 1); !ok) return ok;
+    if (auto ok = reader.number("verify_delta", profile.thresholds.verify_delta, 1); !ok) return ok;
+  }
+  const Json* object = nullptr;
+  if (auto ok = top.object("calibration", object); !ok || object == nullptr) return ok;
+  const Reader reader(*object, where + ", calibration");
+  ProfileCalibration& calibration = profile.calibration.emplace();
+  if (auto ok = reader.text("program", calibration.program); !ok) return ok;
+  const Json* settings = nullptr;
+  if (auto ok = reader.object("settings", settings); !ok) return ok;
+  if (settings != nullptr)
+    calibration.settings = OrderedJson::parse(settings->dump(-1, ' ', false, Json::error_handler_t::replace)).dump();
+  if (auto ok = reader.total("problems", calibration.problems); !ok) return ok;
+  if (auto ok = reader.total("traces", calibration.traces); !ok) return ok;
+  if (auto ok = reader.total("tokens", calibration.tokens); !ok) return ok;
+  if (auto ok = reader.estimate("share", calibration.share); !ok) return ok;
+  return reader.texts("problem_hashes", calibration.problem_hashes);
 }
 
 Status read_rules(const Json& json, std::string_view source, Rules& rules) {
@@ -114,7 +211,8 @@ Status read_all(const Json& json, std::string_view source, Profile& profile) {
   if (auto ok = read_model(json, "large", source, profile.large); !ok) return ok;
   if (auto ok = read_model(json, "small", source, profile.small); !ok) return ok;
   if (auto ok = read_rules(json, source, profile.rules); !ok) return ok;
-  if (auto ok = read_cues(json, source, profile.cues); !ok) return ok;
+  if (auto ok = read_cues(json, source, profile); !ok) return ok;
+  if (auto ok = read_calibration(top, where, profile); !ok) return ok;
   if (auto ok = top.count("min_large_tokens", profile.min_large_tokens, 0); !ok) return ok;
   if (auto ok = top.count("max_small_tokens", profile.max_small_tokens, 1); !ok) return ok;
   if (top.has("answer")) {
@@ -155,6 +253,12 @@ Result<Profile> parse_profile(std::string_view text, std::string_view source) {
   }
 }
 
+std::string question_hash(std::string_view question) {
+  const auto begin = question.find_first_not_of(" \t\r\n");
+  if (begin == std::string_view::npos) return Hash().add("").hex();
+  return Hash().add(question.substr(begin, question.find_last_not_of(" \t\r\n") - begin + 1)).hex();
+}
+
 Result<Profile> read_profile(const std::filesystem::path& file) {
   auto text = read_file(file);
   if (!text)
@@ -162,22 +266,63 @@ Result<Profile> read_profile(const std::filesystem::path& file) {
   return parse_profile(*text, file.string());
 }
 
+namespace {
+
+OrderedJson estimate_to_json(const ProfileEstimate& estimate) {
+  return {{"value", estimate.value}, {"low", estimate.low}, {"high", estimate.high}};
+}
+
+void add_evidence(const CueEvidence& evidence, OrderedJson& entry) {
+  if (evidence.decision.empty()) return;
+  entry["decision"] = evidence.decision;
+  entry["count"] = evidence.count;
+  entry["problems"] = evidence.problems;
+  if (evidence.published_score) entry["published_score"] = estimate_to_json(*evidence.published_score);
+  if (evidence.safe) entry["safe"] = estimate_to_json(*evidence.safe);
+  if (evidence.places == 0) return;
+  entry["proof"] = {{"places", evidence.places}, {"flips", evidence.flips}, {"own_flips", evidence.own_flips}};
+  if (evidence.loss) entry["proof"]["loss"] = estimate_to_json(*evidence.loss);
+}
+
+OrderedJson calibration_to_json(const ProfileCalibration& calibration) {
+  OrderedJson json{{"program", calibration.program}};
+  if (!calibration.settings.empty()) json["settings"] = OrderedJson::parse(calibration.settings, nullptr, false);
+  json["problems"] = calibration.problems;
+  json["traces"] = calibration.traces;
+  json["tokens"] = calibration.tokens;
+  if (calibration.share) json["share"] = estimate_to_json(*calibration.share);
+  json["problem_hashes"] = calibration.problem_hashes;
+  return json;
+}
+
+}  // namespace
+
 std::string write_profile(const Profile& profile) {
-  nlohmann::ordered_json json;
+  OrderedJson json;
   json["relaygen_profile"] = kVersion;
   json["name"] = profile.name;
   json["provenance"] = profile.provenance;
   const auto model = [](const ProfileModel& one) {
-    return nlohmann::ordered_json{{"name", one.name}, {"vocabulary", one.vocabulary}};
+    return OrderedJson{{"name", one.name}, {"vocabulary", one.vocabulary}};
   };
   json["pair"] = {{"large", model(profile.large)}, {"small", model(profile.small)}};
   json["rules"] = profile.rules == Rules::exact ? "exact" : "published";
   if (profile.min_large_tokens) json["min_large_tokens"] = *profile.min_large_tokens;
   if (profile.max_small_tokens) json["max_small_tokens"] = *profile.max_small_tokens;
   json["answer"] = {{"small_may_answer", profile.small_may_answer}, {"evidence", profile.answer_evidence}};
-  json["cues"] = nlohmann::ordered_json::array();
-  for (const Cue& cue : profile.cues) json["cues"].push_back({{"text", cue.text}, {"selected", cue.selected}});
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  for (const auto& [key, value] : {std::pair{"guard_margin", profile.thresholds.guard_margin},
+                                   std::pair{"verify_epsilon", profile.thresholds.verify_epsilon},
+                                   std::pair{"verify_delta", profile.thresholds.verify_delta}}) {
+    if (value) json["thresholds"][key] = *value;
+  }
+  json["cues"] = OrderedJson::array();
+  for (std::size_t i = 0; i < profile.cues.size(); ++i) {
+    OrderedJson entry{{"text", profile.cues[i].text}, {"selected", profile.cues[i].selected}};
+    if (i < profile.evidence.size()) add_evidence(profile.evidence[i], entry);
+    json["cues"].push_back(std::move(entry));
+  }
+  if (profile.calibration) json["calibration"] = calibration_to_json(*profile.calibration);
+  return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 }  // namespace relaygen

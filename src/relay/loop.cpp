@@ -26,6 +26,12 @@ Loop::Loop(const Vocabulary& vocabulary, Request request, BudgetPlan budget)
   state_.sentences = SentenceEnds(request_.cues.rules());
   state_.leader = state_.phase.phase() == Phase::answer ? request_.policy.answer_by : request_.policy.thinker;
   state_.large_segment_token = log_.size();
+  if (request_.policy.handoffs == HandoffRule::opening && state_.leader == Model::large &&
+      state_.phase.phase() == Phase::thinking) {
+    state_.handoff = Handoff{.token = log_.size(), .why = SwitchReason::cue, .cue = std::nullopt, .confirmed = true};
+    state_.leader = Model::small;
+    state_.sentences.begin_segment();
+  }
 }
 
 // ---------------------------------------------------------------- feeding

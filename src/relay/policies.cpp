@@ -9,8 +9,8 @@
 namespace relaygen {
 namespace {
 
-constexpr std::array<std::string_view, 6> kNames{"large-only", "small-only",     "relay",
-                                                 "random",     "all-candidates", "answer-only"};
+constexpr std::array<std::string_view, 7> kNames{"large-only",     "small-only",    "relay",      "random",
+                                                 "all-candidates", "rejected-only", "answer-only"};
 
 Model resolve(AnswerBy by, const Profile& profile) {
   if (by == AnswerBy::automatic) return profile.small_may_answer ? Model::small : Model::large;
@@ -20,6 +20,10 @@ Model resolve(AnswerBy by, const Profile& profile) {
 }  // namespace
 
 std::span<const std::string_view> policy_names() { return kNames; }
+
+bool uses_cues(std::string_view policy) {
+  return policy == "relay" || policy == "all-candidates" || policy == "rejected-only";
+}
 
 Result<PreparedPolicy> prepare_policy(const PolicyChoice& choice, const Profile& profile) try {
   Policy policy;
@@ -38,6 +42,10 @@ Result<PreparedPolicy> prepare_policy(const PolicyChoice& choice, const Profile&
     policy.handoffs = HandoffRule::cues;
     cues = profile.cues;
     for (Cue& cue : cues) cue.selected = true;
+  } else if (choice.name == "rejected-only") {
+    policy.handoffs = HandoffRule::cues;
+    cues = profile.cues;
+    for (Cue& cue : cues) cue.selected = !cue.selected;
   } else if (choice.name == "random") {
     policy.handoffs = HandoffRule::random;
     policy.random_rate = choice.random_rate;

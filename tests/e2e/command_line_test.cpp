@@ -147,7 +147,8 @@ TEST(CommandLine, CompareGivesBothTextsAndARatio) {
 }
 
 TEST(CommandLine, EveryPolicyRuns) {
-  for (const std::string policy : {"large-only", "small-only", "relay", "random", "all-candidates", "answer-only"}) {
+  for (const std::string policy :
+       {"large-only", "small-only", "relay", "random", "all-candidates", "rejected-only", "answer-only"}) {
     const auto result = relaygen("run --temp 0 --json --policy " + policy + " " + kProblem);
     EXPECT_EQ(result.code, 0) << policy << result.error;
     const Json usage = Json::parse(result.output)["usage"];

@@ -329,7 +329,7 @@ TEST_F(Eval, ATerminalShowsProgress) {
   });
   const auto result = run_in_terminal(RELAYGEN_BINARY " eval --dataset " + questions() + " --endpoint " + server.url());
   EXPECT_EQ(result.code, 0) << result.output;
-  EXPECT_TRUE(holds(result.output, "2 of 3 outputs [")) << result.output;
+  EXPECT_TRUE(holds(result.output, "outputs: 2 of 3 [")) << result.output;
   EXPECT_TRUE(holds(result.output, " left")) << result.output;
 }
 

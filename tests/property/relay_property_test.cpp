@@ -34,7 +34,9 @@ Scenario scenario(std::uint64_t seed) {
   if (which < 0.35) {
     s.request.policy.handoffs = HandoffRule::random;
     s.request.policy.random_rate = uniform();
-  } else if (which < 0.5) {
+  } else if (which < 0.45) {
+    s.request.policy.handoffs = HandoffRule::opening;
+  } else if (which < 0.55) {
     s.request.cues = cue_set({"So,", "So ", "Thus", "Now", "know"}, {}, Rules::published);
   }
   if (uniform() < 0.1) {

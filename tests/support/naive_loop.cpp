@@ -27,6 +27,8 @@ class Naive {
       : vocabulary_(vocabulary), request_(request), model_(model), total_(total) {}
 
   NaiveResult run() {
+    const bool large_thinks = request_.policy.thinker == Model::large && !read().answering;
+    if (request_.policy.handoffs == HandoffRule::opening && large_thinks && !over()) small_segment({true, 0});
     while (!over()) {
       if (read().answering) {
         write(request_.policy.answer_by);

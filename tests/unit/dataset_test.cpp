@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "eval/hashing.h"
 #include "eval/prompt_template.h"
+#include "io/hashing.h"
 
 namespace relaygen::eval {
 namespace {

@@ -120,6 +120,13 @@ TEST(Policies, AllCandidatesSelectsTheKnownOnesToo) {
   for (const Cue& cue : cues.cues()) EXPECT_TRUE(cue.selected);
 }
 
+TEST(Policies, RejectedOnlySelectsWhatIsNotSelected) {
+  const auto set = prepare_policy({.name = "rejected-only"}, two_cues(true))->cues;
+  ASSERT_EQ(set.cues().size(), 2U);
+  EXPECT_FALSE(set.cues()[0].selected);
+  EXPECT_TRUE(set.cues()[1].selected);
+}
+
 TEST(Policies, AutoAnswersByTheSmallModelOnlyWithEvidence) {
   EXPECT_EQ(prepare_policy({.name = "relay"}, two_cues(false))->policy.answer_by, Model::large);
   EXPECT_EQ(prepare_policy({.name = "relay", .answer_by = AnswerBy::small}, two_cues(false))->policy.answer_by,

@@ -4,8 +4,8 @@
 
 #include <map>
 
-#include "eval/hashing.h"
 #include "eval/matching.h"
+#include "io/hashing.h"
 
 namespace relaygen::eval {
 namespace {

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "eval/store_file.h"
+#include "io/database.h"
 
 namespace relaygen::eval {
 namespace {
@@ -173,7 +173,7 @@ TEST_F(StoreFile, FilesThatAreNoEvaluation) {
   for (const Open open : {Open(&Store::open), Open(&Store::open_to_read)}) {
     expect_error(open(path("text")), ErrorKind::bad_input, "is no database of an evaluation");
     expect_error(open(path("short")), ErrorKind::bad_input, "is no database of an evaluation");
-    expect_error(open(path("foreign")), ErrorKind::bad_input, "another program");
+    expect_error(open(path("foreign")), ErrorKind::bad_input, "is a database of another kind, not an evaluation");
     expect_error(open(path("newer")), ErrorKind::bad_input, "a newer RelayGen");
     expect_error(open(path("damaged")), ErrorKind::bad_input, "damaged");
     expect_error(open(folder_.string()), ErrorKind::bad_input, "is a folder");
@@ -198,7 +198,7 @@ TEST_F(StoreFile, ErrorsOfSqliteAreSentences) {
 
 TEST_F(StoreFile, AnEmptyFileBecomesAnEvaluationOnlyForAWriter) {
   std::ofstream(path()).flush();
-  expect_error(Store::open_to_read(path()), ErrorKind::bad_input, "no evaluation yet");
+  expect_error(Store::open_to_read(path()), ErrorKind::bad_input, "does not hold an evaluation yet");
   EXPECT_TRUE(Store::open(path()));
   EXPECT_TRUE(Store::open_to_read(path()));
 }

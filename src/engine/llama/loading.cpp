@@ -54,6 +54,7 @@ Status check_options(const PairOptions& options) {
         at_least(options.threads_batch, 0, "The number of threads for batches (-tb)"),
         at_least(options.context, 0, "The context (-c)"), at_least(options.batch, 1, "The batch (-b)"),
         at_least(options.micro_batch, 1, "The micro-batch (-ub)"),
+        at_least(options.output_rows, 1, "The number of rows with logits"),
         check_cache_types(options.large, options.flash_attention),
         check_cache_types(options.small, options.flash_attention)}) {
     if (!status) return status;
@@ -93,6 +94,7 @@ void fill_defaults(LoadPlan& plan) {
   }
   options.batch = std::min(options.batch, options.context);
   options.micro_batch = std::min(options.micro_batch, options.batch);
+  options.output_rows = std::min(options.output_rows, options.batch);
 }
 
 /// State of a load that llama.cpp's progress callback sees.
@@ -185,7 +187,7 @@ Result<ContextHandle> make_context(const LoadPlan& plan, Model which, llama_mode
   params.n_batch = static_cast<std::uint32_t>(options.batch);
   params.n_ubatch = static_cast<std::uint32_t>(options.micro_batch);
   params.n_seq_max = 1;
-  params.n_outputs_max = static_cast<std::uint32_t>(std::min(kOutputRows, options.batch));
+  params.n_outputs_max = static_cast<std::uint32_t>(options.output_rows);
   params.n_outputs_max_per_seq = params.n_outputs_max;
   params.n_threads = options.threads;
   params.n_threads_batch = options.threads_batch;

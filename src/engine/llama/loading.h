@@ -11,12 +11,10 @@
 
 namespace relaygen::engine {
 
-/// Rows of one decode that may ask for logits.
-inline constexpr std::int32_t kOutputRows = 64;
-
 /// A copy of the options with every default filled in, and what inspection told about the files.
 struct LoadPlan {
-  PairOptions options;  ///< threads, threads_batch and context are above 0; batch and micro_batch fit the context
+  PairOptions
+      options;  ///< threads, threads_batch and context are above 0; batch, micro_batch and output_rows fit the context
   ModelFileInfo large, small;
   [[nodiscard]] const ModelOptions& model(Model which) const {
     return which == Model::large ? options.large : options.small;

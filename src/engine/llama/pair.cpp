@@ -116,7 +116,8 @@ Result<std::unique_ptr<Sequence>> make_sequence(const LoadPlan& plan, Model whic
   llama_model* model = which == Model::large ? parts.large_model.get() : parts.small_model.get();
   auto context = make_context(plan, which, model);
   if (!context) return tl::unexpected(context.error());
-  auto sequence = std::make_unique<Sequence>(std::move(*context), parts.threads.get(), *parts.stop, shared, window);
+  auto sequence = std::make_unique<Sequence>(std::move(*context), parts.threads.get(), *parts.stop, shared, window,
+                                             plan.options.output_rows);
   if (const Status status = sequence->classify(); !status) {
     Error error = status.error();
     error.message = fmt::format("The first decode of the {} model failed: {}", name(which), error.message);
@@ -161,7 +162,7 @@ Result<std::unique_ptr<Pair>> load_pair(const PairOptions& options, const LoadPr
 
   parts.limits.window = std::min(parts.large->window(), parts.small->window());
   parts.limits.batch = std::min(parts.large->batch(), parts.small->batch());
-  parts.limits.output_rows = std::min(kOutputRows, parts.limits.batch);
+  parts.limits.output_rows = std::min(plan->options.output_rows, parts.limits.batch);
   parts.info.large = describe(plan->large, parts.large_model.get(), *parts.large, *shared);
   parts.info.small = describe(plan->small, parts.small_model.get(), *parts.small, *shared);
   if (expected) {

@@ -11,11 +11,12 @@
 namespace relaygen::engine {
 
 Sequence::Sequence(ContextHandle context, ggml_threadpool* threads, const std::atomic<bool>& stop, std::int32_t shared,
-                   std::int32_t window)
+                   std::int32_t window, std::int32_t output_rows)
     : context_(std::move(context)),
       memory_(llama_get_memory(context_.get())),
       batch_(static_cast<std::int32_t>(llama_n_batch(context_.get()))),
       shared_(shared),
+      output_rows_(output_rows),
       window_(std::min(window, static_cast<std::int32_t>(llama_n_ctx_seq(context_.get())))) {
   if (threads != nullptr) llama_attach_threadpool(context_.get(), threads, threads);
   // Asked between the operations of a graph, by a computing thread.
@@ -101,7 +102,7 @@ Status Sequence::check(std::span<const TokenId> tokens, std::int32_t output_rows
                 fmt::format("A decode of {} tokens was asked for, 1 to {} are possible", tokens.size(), batch()),
                 kReport);
   }
-  const std::int32_t most = std::min({static_cast<std::int32_t>(tokens.size()), kOutputRows, batch()});
+  const std::int32_t most = std::min({static_cast<std::int32_t>(tokens.size()), output_rows_, batch()});
   if (output_rows < 0 || output_rows > most) {
     return fail(ErrorKind::internal,
                 fmt::format("Logits of {} rows were asked for, 0 to {} are possible", output_rows, most), kReport);

@@ -15,9 +15,10 @@ namespace relaygen::engine {
 class Sequence {
  public:
   /// `threads` may be null (llama.cpp then makes its own) and must outlive this, as must the model and `stop`.
-  /// `shared` is the width of a row of logits, `window` the most tokens that will be cached.
+  /// `shared` is the width of a row of logits, `window` the most tokens that will be cached,
+  /// `output_rows` the most rows of one decode that give logits.
   Sequence(ContextHandle context, ggml_threadpool* threads, const std::atomic<bool>& stop, std::int32_t shared,
-           std::int32_t window);
+           std::int32_t window, std::int32_t output_rows);
   Sequence(const Sequence&) = delete;
   Sequence& operator=(const Sequence&) = delete;
 
@@ -47,6 +48,7 @@ class Sequence {
   llama_memory_t memory_;  // owned by the context
   BatchHandle batch_;
   std::int32_t shared_;
+  std::int32_t output_rows_;
   std::int32_t window_;
   std::int32_t cached_ = 0;
   bool can_cut_ = true;

@@ -1,8 +1,8 @@
-#include "eval/hashing.h"
+#include "io/hashing.h"
 
 #include <fmt/core.h>
 
-namespace relaygen::eval {
+namespace relaygen {
 
 Hash& Hash::add(std::string_view text) {
   add(std::uint64_t{text.size()});
@@ -28,4 +28,4 @@ std::uint64_t output_seed(std::uint64_t seed, std::string_view problem, std::uin
   return Hash().add(seed).add(problem).add(std::uint64_t{sample}).value() >> 1;
 }
 
-}  // namespace relaygen::eval
+}  // namespace relaygen

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace relaygen::eval {
+namespace relaygen {
 
 /// FNV-1a over pieces, each with its length, so that "ab" + "c" differs from "a" + "bc".
 class Hash {
@@ -23,4 +23,4 @@ class Hash {
 /// The seed of one output: the same for every policy, in [0, 2^63), so that `relaygen run --seed` takes it too.
 [[nodiscard]] std::uint64_t output_seed(std::uint64_t seed, std::string_view problem, std::uint32_t sample);
 
-}  // namespace relaygen::eval
+}  // namespace relaygen

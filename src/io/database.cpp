@@ -1,4 +1,4 @@
-#include "eval/store_file.h"
+#include "io/database.h"
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -12,27 +12,10 @@
 #include <cstring>
 #include <filesystem>
 
-namespace relaygen::eval {
+namespace relaygen {
 namespace {
 
-constexpr std::int32_t kApplication = 0x52476576;  // "RGev"
-constexpr std::int32_t kVersion = 1;
 constexpr int kPatienceMs = 5000;  // with a reader that holds the file for a moment
-
-constexpr const char* kSchema = R"sql(
-CREATE TABLE settings (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE policies (position INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, settings TEXT NOT NULL);
-CREATE TABLE problems (
-  position INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, question TEXT NOT NULL, expected TEXT NOT NULL,
-  kind TEXT NOT NULL, options TEXT NOT NULL, prompt TEXT NOT NULL);
-CREATE TABLE runs (
-  position INTEGER PRIMARY KEY, started TEXT NOT NULL, program TEXT NOT NULL, command TEXT NOT NULL,
-  machine TEXT NOT NULL);
-CREATE TABLE outputs (
-  policy TEXT NOT NULL, problem TEXT NOT NULL, sample INTEGER NOT NULL, started TEXT NOT NULL,
-  attempts INTEGER NOT NULL, error TEXT, finish TEXT, verdict TEXT, tokens TEXT, time TEXT, answer TEXT, text TEXT,
-  segments TEXT, PRIMARY KEY (policy, problem, sample));
-)sql";
 
 std::int64_t pragma(SQLite::Database& database, const char* name) {
   return database.execAndGet(fmt::format("PRAGMA {}", name)).getInt64();
@@ -42,11 +25,11 @@ tl::unexpected<Error> foreign(const std::string& file, std::string_view what) {
   return fail(ErrorKind::bad_input, fmt::format("{} {}", file, what), "name another file with --db");
 }
 
-void create_schema(SQLite::Database& database) {
+void create_schema(SQLite::Database& database, const DatabaseFormat& format) {
   SQLite::Transaction transaction(database);
-  database.exec(kSchema);
-  database.exec(fmt::format("PRAGMA application_id = {}", kApplication));
-  database.exec(fmt::format("PRAGMA user_version = {}", kVersion));
+  database.exec(format.schema);
+  database.exec(fmt::format("PRAGMA application_id = {}", format.application));
+  database.exec(fmt::format("PRAGMA user_version = {}", format.version));
   transaction.commit();
 }
 
@@ -55,22 +38,22 @@ bool is_empty(SQLite::Database& database) {
          pragma(database, "application_id") == 0;
 }
 
-Status check_schema(SQLite::Database& database, const std::string& file) {
-  if (pragma(database, "application_id") != kApplication)
-    return foreign(file, "is a database of another program, not an evaluation");
+Status check_schema(SQLite::Database& database, const std::string& file, const DatabaseFormat& format) {
+  if (pragma(database, "application_id") != format.application)
+    return foreign(file, fmt::format("is a database of another kind, not {}", format.what));
   const auto version = pragma(database, "user_version");
-  if (version > kVersion) {
+  if (version > format.version) {
     return fail(ErrorKind::bad_input,
                 fmt::format("{} was written by a newer RelayGen (its format is {}, this one reads {})", file, version,
-                            kVersion),
+                            format.version),
                 "use that one, or another file with --db");
   }
-  if (version < kVersion) return foreign(file, "is damaged: it has no format");
+  if (version < format.version) return foreign(file, "is damaged: it has no format");
   return std::monostate{};
 }
 
 // SQLite would take a file of any kind for a broken database, or an empty one for a new one.
-Status check_header(const std::string& file) {
+Status check_header(const std::string& file, const DatabaseFormat& format) {
   std::error_code error;
   if (std::filesystem::is_directory(file, error)) return foreign(file, "is a folder");
   const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
@@ -83,7 +66,7 @@ Status check_header(const std::string& file) {
   ::close(descriptor);
   if (got == 0) return std::monostate{};
   if (got != 16 || std::memcmp(header.data(), "SQLite format 3", 16) != 0)
-    return foreign(file, "is no database of an evaluation");
+    return foreign(file, fmt::format("is no database of {}", format.what));
   return std::monostate{};
 }
 
@@ -130,26 +113,26 @@ Error explain(const SQLite::Exception& error, const std::string& file) {
   }
 }
 
-Result<OpenedFile> open_to_write(const std::string& file) try {
+Result<OpenedFile> open_to_write(const std::string& file, const DatabaseFormat& format) try {
   auto lock = lock_file(file);
   if (!lock) return tl::unexpected(lock.error());
-  if (auto ok = check_header(file); !ok) return tl::unexpected(ok.error());
+  if (auto ok = check_header(file, format); !ok) return tl::unexpected(ok.error());
   OpenedFile opened{std::move(*lock), SQLite::Database(file, SQLite::OPEN_READWRITE, kPatienceMs), file};
   auto& database = opened.database;
   const bool empty = is_empty(database);
   if (!empty) {
-    if (auto ok = check_schema(database, file); !ok) return tl::unexpected(ok.error());
+    if (auto ok = check_schema(database, file, format); !ok) return tl::unexpected(ok.error());
   }
   database.exec("PRAGMA journal_mode = WAL");
   database.exec("PRAGMA synchronous = FULL");
-  if (empty) create_schema(database);
+  if (empty) create_schema(database, format);
   return opened;
 } catch (const SQLite::Exception& error) {
   return tl::unexpected(explain(error, file));
 }
 
-Result<OpenedFile> open_file_to_read(const std::string& file) try {
-  if (auto ok = check_header(file); !ok) return tl::unexpected(ok.error());
+Result<OpenedFile> open_to_read(const std::string& file, const DatabaseFormat& format) try {
+  if (auto ok = check_header(file, format); !ok) return tl::unexpected(ok.error());
   const auto opened_as = [&](const std::string& name, int flags) {
     OpenedFile opened{FileLock(), SQLite::Database(name, SQLite::OPEN_READONLY | flags, kPatienceMs), file};
     (void)pragma(opened.database, "user_version");  // the first read is where a read-only place shows
@@ -168,20 +151,20 @@ Result<OpenedFile> open_file_to_read(const std::string& file) try {
       return opened_as(name + "?immutable=1", SQLite::OPEN_URI);
     }
   }();
-  if (is_empty(opened.database)) return foreign(file, "holds no evaluation yet");
-  if (auto ok = check_schema(opened.database, file); !ok) return tl::unexpected(ok.error());
+  if (is_empty(opened.database)) return foreign(file, fmt::format("does not hold {} yet", format.what));
+  if (auto ok = check_schema(opened.database, file, format); !ok) return tl::unexpected(ok.error());
   return opened;
 } catch (const SQLite::Exception& error) {
   return tl::unexpected(explain(error, file));
 }
 
-Result<OpenedFile> open_in_memory() try {
+Result<OpenedFile> open_in_memory(const DatabaseFormat& format) try {
   OpenedFile opened{FileLock(), SQLite::Database(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE),
-                    "the evaluation in memory"};
-  create_schema(opened.database);
+                    fmt::format("{} in memory", format.what)};
+  create_schema(opened.database, format);
   return opened;
 } catch (const SQLite::Exception& error) {
-  return tl::unexpected(explain(error, "the evaluation in memory"));
+  return tl::unexpected(explain(error, fmt::format("{} in memory", format.what)));
 }
 
-}  // namespace relaygen::eval
+}  // namespace relaygen

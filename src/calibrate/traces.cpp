@@ -120,6 +120,14 @@ void spell(Trace& trace, const Vocabulary& vocabulary) {
   }
 }
 
+void cut(Trace& trace, std::size_t tokens) {
+  if (tokens >= trace.tokens.size()) return;
+  trace.tokens.resize(tokens);
+  trace.ends.resize(tokens);
+  trace.text.resize(tokens == 0 ? 0 : trace.ends.back());
+  trace.finished = false;
+}
+
 Result<Trace> sample_trace(Engine& engine, Request request, const TraceKey& key, std::uint64_t seed,
                            const std::atomic<bool>& cancel) {
   request.seed = seed;

@@ -45,6 +45,9 @@ struct ForeignTexts {
 [[nodiscard]] Result<Trace> trace_of(const ForeignText& foreign, const Vocabulary& vocabulary, const ChatPrompt& prompt,
                                      std::uint64_t seed);
 
+/// Keeps the first `tokens` tokens: a trace that never came to its end.
+void cut(Trace& trace, std::size_t tokens);
+
 /// Fills in `ends` and `text` from the tokens.
 void spell(Trace& trace, const Vocabulary& vocabulary);
 

@@ -261,9 +261,21 @@ class Calibration {
       }
       const auto prompt = pair_->render(messages, true);
       if (!prompt) return tl::unexpected(prompt.error());
-      const auto trace = cal::trace_of(text, pair_->vocabulary(), *prompt,
-                                       output_seed(options_.seed, text.key.problem, text.key.sample));
+      auto trace = cal::trace_of(text, pair_->vocabulary(), *prompt,
+                                 output_seed(options_.seed, text.key.problem, text.key.sample));
       if (!trace) return tl::unexpected(trace.error());
+      const auto window = static_cast<std::size_t>(pair_->info().window);
+      if (prompt->tokens.size() + 1 > window || trace->tokens.empty()) {
+        progress_.say(
+            fmt::format("{} is left out: {}", text.where,
+                        trace->tokens.empty() ? "it holds no tokens" : "its question does not fit the window"));
+        continue;
+      }
+      if (const auto room = window - prompt->tokens.size(); trace->tokens.size() > room) {
+        progress_.say(fmt::format("{}: of {} tokens only the first {} fit the window of {}; give a larger -c",
+                                  text.where, trace->tokens.size(), room, window));
+        cal::cut(*trace, room);
+      }
       if (auto ok = store_.put(*trace); !ok) return ok;
     }
     return std::monostate{};

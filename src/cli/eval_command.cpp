@@ -5,6 +5,8 @@
 #include <csignal>
 #include <filesystem>
 #include <memory>
+#include <set>
+#include <string_view>
 
 #include "cli/bundled.h"
 #include "cli/commands.h"
@@ -49,6 +51,14 @@ Result<int> finish(const eval::Store& store, eval::SummaryOptions options, const
                     "chosen after looking proves little.",
                     **margin, options.margin));
   }
+  const auto overlap = store.settings("calibrated_on");
+  if (!overlap) return tl::unexpected(overlap.error());
+  if (overlap->is_number() && *overlap > 0) {
+    summary->notes.push_back(fmt::format(
+        "{} of these problems are among those that the profile was calibrated on: what it does on them says "
+        "little about others.",
+        overlap->get<std::uint64_t>()));
+  }
   if (summary->pair.is_object() && summary->pair.value("large", "") == kBundledLarge) {
     summary->notes.emplace_back(kNoSpeedOfBundledPair);
   }
@@ -58,6 +68,16 @@ Result<int> finish(const eval::Store& store, eval::SummaryOptions options, const
 }
 
 // ---------------------------------------------------------------- writing
+
+// How many of the problems the profile was calibrated on.
+std::size_t calibrated_on(const ChosenProblems& problems, const Profile& profile) {
+  if (!profile.calibration) return 0;
+  const auto& hashes = profile.calibration->problem_hashes;
+  const std::set<std::string_view> known(hashes.begin(), hashes.end());
+  return static_cast<std::size_t>(std::ranges::count_if(problems.chosen, [&](const eval::StoredProblem& one) {
+    return known.contains(question_hash(one.problem.question));
+  }));
+}
 
 // Records or compares everything that defines the outputs, before models are loaded.
 Status settle(eval::Store& store, const EvalFlags& flags, const ChosenProblems& problems, const Rows& rows,
@@ -77,6 +97,7 @@ Status settle(eval::Store& store, const EvalFlags& flags, const ChosenProblems& 
     if (!pair) return tl::unexpected(pair.error());
     if (auto ok = store.settle("pair", *pair); !ok) return ok;
   }
+  if (auto ok = store.record("calibrated_on", calibrated_on(problems, rows.profile)); !ok) return ok;
   for (const auto& row : rows.policies) {
     if (row.name == "random" && flags.random_rate == "match") continue;  // once the rate is known
     if (auto ok = store.settle_policy(policy_settings(row, flags)); !ok) return ok;
@@ -205,6 +226,11 @@ Result<int> evaluate(const EvalFlags& flags, const std::string& command) {
     note("{}: {} rows, {}.\n", problems->dataset.file, problems->dataset.problems.size(), problems->dataset.taken);
   if (!flags.quiet && flags.samples > 1 && flags.generation.sampling.temperature == 0)
     print_warning("at temperature 0 all samples of a problem are the same text");
+
+  if (const auto overlap = calibrated_on(*problems, rows->profile); overlap > 0) {
+    print_warning(fmt::format("{} of the {} problems are among those that the profile was calibrated on", overlap,
+                              problems->chosen.size()));
+  }
 
   const auto complete = write_outputs(*store, flags, *problems, *rows, *seed, command);
   const bool stopped = (complete && !*complete) || (!complete && complete.error().kind == ErrorKind::cancelled);

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "support/process.h"
+#include "support/program.h"
 
 namespace relaygen::testing {
 namespace {
@@ -18,15 +18,12 @@ using Json = nlohmann::json;
 constexpr const char* kTrace =
     R"({"id": "t", "text": "<think>\nMia has 45 boxes with 13 pens in each box. First, I find how many pens there are. 45 * 13 = 585. So, there are 585 pens. Then I take away 123. 585 - 123 = 462. So, there are 462 pens left.\n</think>\n\nMia has 462 pens left.\n\n\\boxed{462}"})";
 
-class Bench : public ::testing::Test {
+class Bench : public InFolder {
  protected:
   void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() / ("relaygen-bench-" + std::to_string(::getpid()));
-    std::filesystem::create_directories(folder_);
-    std::ofstream(path("trace.jsonl")) << kTrace << "\n";
+    InFolder::SetUp();
+    write("trace.jsonl", std::string(kTrace) + "\n");
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
   [[nodiscard]] static ProcessResult relaygen(const std::string& arguments) {
     return run_shell(std::string(RELAYGEN_BINARY) + " " + arguments);
   }
@@ -35,12 +32,6 @@ class Bench : public ::testing::Test {
     EXPECT_EQ(result.code, 0) << result.error;
     return Json::parse(result.output, nullptr, false);
   }
-  static void expect_sentence(const ProcessResult& result, int code, const std::string& part) {
-    EXPECT_EQ(result.code, code) << result.error;
-    EXPECT_NE(result.error.find(part), std::string::npos) << result.error;
-    EXPECT_EQ(result.output, "");
-  }
-  std::filesystem::path folder_;
 };
 
 Json row(const Json& report, const std::string& policy) {

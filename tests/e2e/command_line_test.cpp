@@ -7,7 +7,7 @@
 #include <regex>
 #include <sstream>
 
-#include "support/process.h"
+#include "support/program.h"
 
 namespace relaygen::testing {
 namespace {
@@ -43,14 +43,6 @@ std::string read(const std::string& path) {
 }
 
 // One clear sentence: one line, the program's name, what to do.
-void expect_sentence(const ProcessResult& result, int code, const std::string& part) {
-  EXPECT_EQ(result.code, code) << result.error;
-  EXPECT_EQ(std::count(result.error.begin(), result.error.end(), '\n'), 1) << result.error;
-  EXPECT_TRUE(result.error.starts_with("relaygen: ")) << result.error;
-  EXPECT_NE(result.error.find("To do: "), std::string::npos) << result.error;
-  EXPECT_NE(result.error.find(part), std::string::npos) << result.error;
-}
-
 TEST(CommandLine, RunWithoutArgumentsSolvesABundledProblem) {
   const auto result = relaygen("run --temp 0 < /dev/null");
   EXPECT_EQ(result.code, 0) << result.error;

@@ -13,7 +13,7 @@
 
 #include "eval/store.h"
 #include "support/http_server.h"
-#include "support/process.h"
+#include "support/program.h"
 
 namespace relaygen::testing {
 namespace {
@@ -21,27 +21,8 @@ namespace {
 using Json = nlohmann::json;
 using eval::Store;
 
-// A folder of its own for each test.
-class Eval : public ::testing::Test {
+class Eval : public InFolder {
  protected:
-  void SetUp() override {
-    folder_ =
-        std::filesystem::temp_directory_path() / ("relaygen-eval-" + std::to_string(::getpid()) + "-" +
-                                                  ::testing::UnitTest::GetInstance()->current_test_info()->name());
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
-  [[nodiscard]] std::string write(const std::string& name, std::string_view content) const {
-    std::ofstream(path(name), std::ios::binary) << content;
-    return path(name);
-  }
-  [[nodiscard]] static std::string read(const std::string& path) {
-    std::ostringstream content;
-    content << std::ifstream(path, std::ios::binary).rdbuf();
-    return content.str();
-  }
   [[nodiscard]] static ProcessResult run(const std::string& arguments, const std::string& before = "") {
     return run_shell(before + RELAYGEN_BINARY + " eval " + arguments);
   }
@@ -51,21 +32,9 @@ class Eval : public ::testing::Test {
                  "{\"id\": \"a\", \"question\": \"1?\", \"answer\": \"42\"}\n{\"id\": \"b\", \"question\": \"2?\", "
                  "\"answer\": \"42\"}\n{\"id\": \"c\", \"question\": \"3?\", \"answer\": \"43\"}\n");
   }
-
-  std::filesystem::path folder_;
 };
 
 constexpr const char* kEndpointFlags = " --endpoint-wait 0.001 --endpoint-attempts 2 ";
-
-void expect_sentence(const ProcessResult& result, int code, const std::string& part) {
-  EXPECT_EQ(result.code, code) << result.error;
-  EXPECT_EQ(std::count(result.error.begin(), result.error.end(), '\n'), 1) << result.error;
-  EXPECT_TRUE(result.error.starts_with("relaygen: ")) << result.error;
-  EXPECT_NE(result.error.find("To do: "), std::string::npos) << result.error;
-  EXPECT_NE(result.error.find(part), std::string::npos) << result.error;
-}
-
-bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 // What has to be equal after a repetition: everything but times.
 std::string numbers(const Json& report) {
@@ -163,26 +132,13 @@ TEST_F(Eval, TheRandomRateCanFollowTheRelay) {
 
 // ---------------------------------------------------------------- killed, full, shared
 
-// The process gets SIGKILL after a while, if it is still there.
-void run_and_kill(const std::string& arguments, int after_ms) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::execl("/bin/sh", "sh", "-c", ("exec " RELAYGEN_BINARY " eval " + arguments + " > /dev/null 2>&1").c_str(),
-            nullptr);
-    ::_exit(127);
-  }
-  ::usleep(static_cast<useconds_t>(after_ms) * 1000);
-  ::kill(child, SIGKILL);
-  ::waitpid(child, nullptr, 0);
-}
-
 TEST_F(Eval, KilledADozenTimesItComesToTheSameNumbers) {
   const std::string flags = "--dataset demo --first 8 --temp 0 --policies small,relay -q --json --db ";
   const auto whole = run(flags + path("whole.db"));
   ASSERT_EQ(whole.code, 0) << whole.error;
   std::minstd_rand random(7);
   for (int i = 0; i < 12; ++i)
-    run_and_kill(flags + path("killed.db"), std::uniform_int_distribution<int>(20, 500)(random));
+    run_and_kill("eval " + flags + path("killed.db"), std::uniform_int_distribution<int>(20, 500)(random));
   const auto killed = run(flags + path("killed.db"));
   ASSERT_EQ(killed.code, 0) << killed.error;
   EXPECT_EQ(numbers(Json::parse(killed.output)), numbers(Json::parse(whole.output)));

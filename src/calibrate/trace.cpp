@@ -12,6 +12,23 @@ std::uint32_t token_from(const Trace& trace, std::uint64_t byte) {
   return std::min(index, static_cast<std::uint32_t>(trace.tokens.size()));
 }
 
+void spell(Trace& trace, const Vocabulary& vocabulary) {
+  trace.text.clear();
+  trace.ends.clear();
+  for (const TokenId token : trace.tokens) {
+    trace.text += vocabulary.piece(token);
+    trace.ends.push_back(static_cast<std::uint32_t>(trace.text.size()));
+  }
+}
+
+void cut(Trace& trace, std::size_t tokens) {
+  if (tokens >= trace.tokens.size()) return;
+  trace.tokens.resize(tokens);
+  trace.ends.resize(tokens);
+  trace.text.resize(tokens == 0 ? 0 : trace.ends.back());
+  trace.finished = false;
+}
+
 Extent extent_of(const Trace& trace, const ThinkingTags& tags) {
   PhaseTracker phase(trace.prompt_state == PromptState::before_thinking && tags.begin.empty() ? PromptState::thinking
                                                                                               : trace.prompt_state);

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "relaygen/engine.h"
 #include "relaygen/phase.h"
 #include "relaygen/types.h"
 
@@ -42,6 +43,12 @@ struct Opinions {
   std::vector<TokenId> top{};     ///< the most likely token
   std::vector<float> of_asked{};  ///< log p of another model's most likely token; empty where nothing was asked
 };
+
+/// Keeps the first `tokens` tokens: a trace that never came to its end.
+void cut(Trace& trace, std::size_t tokens);
+
+/// Fills in `ends` and `text` from the tokens.
+void spell(Trace& trace, const Vocabulary& vocabulary);
 
 /// Where the parts of a trace's text stand. Tokens count from 0; a token belongs to where it begins.
 struct Extent {

@@ -9,6 +9,7 @@
 
 #include "bench/batch_costs.h"
 #include "calibrate/calibration_json.h"
+#include "calibrate/foreign_texts.h"
 #include "calibrate/stages.h"
 #include "cli/bundled.h"
 #include "cli/calibrate_flags.h"

@@ -7,6 +7,7 @@
 
 #include "calibrate/analysis.h"
 #include "calibrate/discovery.h"
+#include "calibrate/foreign_texts.h"
 #include "calibrate/occurrences.h"
 #include "calibrate/proof.h"
 #include "calibrate/scores.h"

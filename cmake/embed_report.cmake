@@ -13,7 +13,7 @@ function(read_part variable file)
 endfunction()
 
 set(scripts "")
-foreach(part parts eval bench report)
+foreach(part parts eval bench candidates trace calibrate report)
   read_part(text "${WEB}/${part}.js")
   string(APPEND scripts "${text}")
 endforeach()

@@ -5,7 +5,7 @@ foreach(file d3.min.js plot.umd.min.js LICENCES.txt)
   endif()
 endforeach()
 
-set(report_parts web/report/template.html web/report/report.css web/report/parts.js web/report/eval.js web/report/bench.js web/report/report.js)
+set(report_parts web/report/template.html web/report/report.css web/report/parts.js web/report/eval.js web/report/bench.js web/report/candidates.js web/report/trace.js web/report/calibrate.js web/report/report.js)
 list(TRANSFORM report_parts PREPEND "${CMAKE_SOURCE_DIR}/")
 add_custom_command(
   OUTPUT ${CMAKE_BINARY_DIR}/report/template.cpp

@@ -40,6 +40,11 @@ Interval interval(const OrderedJson& json, const char* key) {
   return {number(found, "value"), number(found, "low"), number(found, "high")};
 }
 
+bool is_selected(const OrderedJson& cue) {
+  const OrderedJson& found = field(cue, "selected");
+  return found.is_boolean() && found.get<bool>();
+}
+
 std::string valid_utf8(std::string_view bytes) {
   std::string result;
   result.reserve(bytes.size());

@@ -28,6 +28,9 @@ struct Interval {
 };
 [[nodiscard]] Interval interval(const OrderedJson& json, const char* key);
 
+/// Whether a candidate of a calibration is a cue.
+[[nodiscard]] bool is_selected(const OrderedJson& cue);
+
 /// Bytes that are not UTF-8 become U+FFFD.
 [[nodiscard]] std::string valid_utf8(std::string_view bytes);
 

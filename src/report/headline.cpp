@@ -158,12 +158,70 @@ std::string bench_headline(const OrderedJson& data) {
   return sentence;
 }
 
+// Why the candidates that are no cues are none.
+std::string rejections(const OrderedJson& cues) {
+  struct Group {
+    const char* decision;
+    const char* one;
+    const char* more;
+    std::size_t size = 0;
+  };
+  std::array<Group, 6> groups{Group{"refused", "is refused by the large model", "are refused by the large model"},
+                              Group{"low_score", "has too low a score", "have too low a score"},
+                              Group{"harmful", "changes answers for the worse", "change answers for the worse"},
+                              Group{"unproven", "is unproven", "are unproven"},
+                              Group{"redundant", "is not needed", "are not needed"},
+                              Group{"rare", "is too rare to judge", "are too rare to judge"}};
+  std::vector<std::string> phrases;
+  for (Group& group : groups) {
+    for (const OrderedJson& cue : cues) group.size += text(cue, "decision") == group.decision ? 1 : 0;
+    if (group.size == 0) continue;
+    phrases.push_back(fmt::format("{} {}", group.size, group.size == 1 ? group.one : group.more));
+  }
+  return joined(phrases);
+}
+
+std::string calibrate_headline(const OrderedJson& data) {
+  const OrderedJson& cues = list(data, "cues");
+  std::size_t all = 0;
+  std::size_t selected = 0;
+  for (const OrderedJson& cue : cues) {
+    all += cue.is_object() ? 1 : 0;
+    selected += is_selected(cue) ? 1 : 0;
+  }
+  if (all == 0) return "";
+  std::string sentence =
+      fmt::format("{} of {} {} {} for this pair", selected == 0 ? "None" : fmt::format("{}", selected), all,
+                  all == 1 ? "candidate" : "candidates", selected > 1 ? "are cues" : "is a cue");
+  if (text(field(data, "settings"), "rule") == "published") sentence += " by the paper's score";
+  const OrderedJson& handover = field(data, "handover");
+  if (const Interval share = interval(handover, "share_of_thinking"); selected > 0 && share.value) {
+    const std::string bounds = range(share, percent);
+    const OrderedJson& apart = field(handover, "apart");
+    const bool is_same = apart.is_boolean() && !apart.get<bool>();
+    sentence +=
+        fmt::format("; {} over {} of the thinking{}{}", selected > 1 ? "they hand" : "it hands", percent(*share.value),
+                    is_same ? " of the same problems" : "", bounds.empty() ? "" : " (95% interval " + bounds + ")");
+    const OrderedJson& may_answer = field(field(data, "answers"), "small_may_answer");
+    const auto with_answers = interval(handover, "share").value;
+    if (may_answer.is_boolean() && may_answer.get<bool>() && with_answers) {
+      sentence += fmt::format(", and with the answers {} of all tokens", percent(*with_answers));
+    }
+  }
+  sentence += ".";
+  if (const std::string others = rejections(cues); !others.empty()) {
+    sentence += fmt::format(" {} {}.", selected > 0 ? "Of the others," : "Of these,", others);
+  }
+  return sentence;
+}
+
 }  // namespace
 
 std::string report_headline(const OrderedJson& data) {
   const std::string kind = text(data, "kind");
   if (kind == "eval") return eval_headline(data);
   if (kind == "bench") return bench_headline(data);
+  if (kind == "calibrate") return calibrate_headline(data);
   return "";
 }
 

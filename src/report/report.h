@@ -1,7 +1,7 @@
 // Reports of measurements: one HTML file that needs nothing else, a Markdown text, a table for spreadsheets.
 //
-// All of them read the object that `relaygen eval --json` and `relaygen bench --json` print (docs/report.md). Fields that
-// are missing or null are left out. All functions are pure; texts in the data may hold anything, also bytes that are
+// All of them read the object that `relaygen eval --json`, `relaygen bench --json` and `relaygen calibrate --json` print
+// (docs/report.md). Fields that are missing or null are left out. All functions are pure; texts in the data may hold anything, also bytes that are
 // not UTF-8, which become U+FFFD.
 #pragma once
 
@@ -22,7 +22,7 @@ namespace relaygen::report {
 /// Title, headline, notes and tables as GitHub's Markdown.
 [[nodiscard]] std::string report_markdown(const OrderedJson& data);
 
-/// The table of policies ("eval") or rows ("bench") with full precision, as in RFC 4180 (UTF-8, CRLF, a header line).
+/// The table of policies ("eval"), rows ("bench") or cues ("calibrate") with full precision, as in RFC 4180 (UTF-8, CRLF, a header line).
 /// Texts that a spreadsheet would take for a formula get an apostrophe in front.
 [[nodiscard]] std::string report_csv(const OrderedJson& data);
 

@@ -1,43 +1,19 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <functional>
 #include <vector>
 
 #include "report/fields.h"
 #include "report/report.h"
+#include "report/table_text.h"
 
 namespace relaygen::report {
 namespace {
 
 constexpr const char* kParts[] = {"prefill", "large decode", "small decode", "catch-up", "other"};
+constexpr const char* kMeasures[] = {"small_margin", "large_margin", "agreement", "large_logprob", "refused"};
 
 // ---- Markdown
-
-// One line in which no character has a meaning to Markdown or HTML.
-std::string plain(std::string_view text) {
-  constexpr std::string_view kSpecial = "\\`*_[]<>|&~$#";
-  std::string result;
-  for (const char c : text) {
-    if (c == '\n' || c == '\r' || c == '\t') {
-      result += ' ';
-      continue;
-    }
-    if (kSpecial.find(c) != std::string_view::npos) result += '\\';
-    result += c;
-  }
-  return result;
-}
-
-using Format = std::string (*)(double);
-
-std::string cell(std::optional<double> value, Format format) { return value ? format(*value) : "\u2013"; }
-
-std::string cell(const Interval& interval, Format format) {
-  if (!interval.value) return "\u2013";
-  if (!interval.low || !interval.high) return format(*interval.value);
-  return fmt::format("{} ({} to {})", format(*interval.value), format(*interval.low), format(*interval.high));
-}
 
 std::string one_decimal(double value) { return digits(value, 1); }
 std::string milliseconds(double value) { return duration(value / 1e3); }
@@ -50,39 +26,12 @@ std::string verdict_words(const OrderedJson& verdict) {
   return kind == "undecided" && more ? fmt::format("undecided (about {} more questions)", count(*more)) : plain(kind);
 }
 
-struct MarkdownColumn {
-  const char* name;
-  std::function<std::string(const OrderedJson&)> cell;
-};
-
-std::string markdown_table(const OrderedJson& rows, const std::vector<MarkdownColumn>& columns) {
-  std::string result = "|";
-  for (const MarkdownColumn& column : columns) result += fmt::format(" {} |", column.name);
-  result += "\n|";
-  for (std::size_t i = 0; i < columns.size(); ++i) result += i == 0 ? "---|" : "---:|";
-  result += "\n";
-  for (const OrderedJson& row : rows) {
-    result += "|";
-    for (const MarkdownColumn& column : columns) result += fmt::format(" {} |", column.cell(row));
-    result += "\n";
-  }
-  return result;
-}
-
 MarkdownColumn name_column(const char* key) {
   return {"policy", [key](const OrderedJson& row) {
             std::string name = plain(text(row, key));
             if (const std::string endpoint = text(row, "endpoint"); !endpoint.empty()) name += " at " + plain(endpoint);
             return name;
           }};
-}
-
-MarkdownColumn estimate_column(const char* name, const char* key, Format format) {
-  return {name, [=](const OrderedJson& row) { return cell(interval(row, key), format); }};
-}
-
-MarkdownColumn number_column(const char* name, const char* key, Format format) {
-  return {name, [=](const OrderedJson& row) { return cell(number(row, key), format); }};
 }
 
 std::string eval_table(const OrderedJson& data) {
@@ -112,6 +61,106 @@ std::string bench_table(const OrderedJson& data) {
        number_column("handoffs", "handoffs", count), number_column("dropped", "dropped", count)});
 }
 
+// A cue in which blanks at the ends can be seen.
+std::string cue_name(const OrderedJson& cue) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  const std::string name = text(cue, "text");
+  const std::size_t first = name.find_first_not_of(kBlanks);
+  if (first == std::string::npos) return name.empty() ? "\u2013" : "\u2423";
+  const std::size_t last = name.find_last_not_of(kBlanks);
+  return (first > 0 ? "\u2423" : "") + plain(std::string_view(name).substr(first, last + 1 - first)) +
+         (last + 1 < name.size() ? "\u2423" : "");
+}
+
+std::string decision_words(const OrderedJson& cue) {
+  std::string words = text(cue, "decision");
+  if (words.empty()) return is_selected(cue) ? "selected" : "\u2013";
+  std::replace(words.begin(), words.end(), '_', ' ');
+  return plain(words);
+}
+
+// Those that can be judged, the selected ones first, then by what the rule looks at.
+OrderedJson ranked_cues(const OrderedJson& data) {
+  const char* rank = text(field(data, "settings"), "rule") == "published" ? "published_score" : "safe";
+  std::vector<const OrderedJson*> cues;
+  for (const OrderedJson& cue : list(data, "cues")) {
+    if (cue.is_object() && text(cue, "decision") != "rare") cues.push_back(&cue);
+  }
+  std::ranges::stable_sort(cues, [rank](const OrderedJson* a, const OrderedJson* b) {
+    if (is_selected(*a) != is_selected(*b)) return is_selected(*a);
+    return interval(*a, rank).value > interval(*b, rank).value;  // none is less than any
+  });
+  OrderedJson result = OrderedJson::array();
+  for (const OrderedJson* cue : cues) result.push_back(*cue);
+  return result;
+}
+
+std::string other_answers(const OrderedJson& cue) {
+  const OrderedJson& proof = field(cue, "proof");
+  const auto places = number(proof, "places");
+  if (!places) return "\u2013";
+  return fmt::format("{} of {} ({} by other dice)", cell(number(proof, "flips"), count), count(*places),
+                     cell(number(proof, "own_flips"), count));
+}
+
+std::string signed_score(double score) {
+  std::string result = digits(score, 3);
+  return score > 0 && result != "0.000" ? "+" + result : result;
+}
+
+std::string cue_table(const OrderedJson& data) {
+  const OrderedJson cues = ranked_cues(data);
+  std::size_t rare = 0;
+  for (const OrderedJson& cue : list(data, "cues")) rare += text(cue, "decision") == "rare" ? 1 : 0;
+  std::string result;
+  if (!cues.empty()) {
+    result += markdown_table(
+        cues,
+        {{"candidate", cue_name},
+         {"decision", decision_words},
+         number_column("occurrences", "count", count),
+         number_column("problems", "problems", count),
+         estimate_column("safe", "safe", percent),
+         estimate_column("paper's score", "published_score", signed_score),
+         {"loss (points)", [](const OrderedJson& cue) { return cell(interval(field(cue, "proof"), "loss"), points); }},
+         {"other answers", other_answers}});
+  }
+  if (rare > 0) {
+    result += fmt::format("{}{} too rare to judge.\n", result.empty() ? "" : "\n",
+                          rare == 1 ? "1 candidate is" : count(static_cast<double>(rare)) + " candidates are");
+  }
+  return result;
+}
+
+// What the selected cues do, and what else the traces tell; one line a number that is there.
+std::string calibration_table(const OrderedJson& data) {
+  OrderedJson rows = OrderedJson::array();
+  const auto add = [&](const char* name, const std::string& value) {
+    if (value != "\u2013") rows.push_back({{"name", name}, {"value", value}});
+  };
+  const OrderedJson& handover = field(data, "handover");
+  add("share of the thinking handed over", cell(interval(handover, "share_of_thinking"), percent));
+  add("share of all tokens", cell(interval(handover, "share"), percent));
+  add("handoffs a trace", cell(number(handover, "handoffs"), one_decimal));
+  add("tokens a handoff", cell(number(handover, "segment_tokens"), one_decimal));
+  const OrderedJson& answers = field(data, "answers");
+  add("the small model's answer is the large one's", cell(interval(answers, "agreement"), percent));
+  add("right answers, large model", cell(number(answers, "right_large"), percent));
+  add("right answers, small model", cell(number(answers, "right_small"), percent));
+  const auto three = [](double value) { return fmt::format("{:.3g}", value); };
+  const OrderedJson& thresholds = field(data, "thresholds");
+  add("plausible from this probability on", cell(number(thresholds, "verify_epsilon"), three));
+  add("guard: hands back below this margin", cell(number(thresholds, "guard_margin"), three));
+  const auto between = number(field(data, "variance"), "between");
+  const auto within = number(field(data, "variance"), "within");
+  if (between && within && *between + *within > 0) {
+    add("variance of margins between sentences", percent(*between / (*between + *within)));
+  }
+  if (rows.empty()) return "";
+  return markdown_table(rows, {{"of the calibration", [](const OrderedJson& row) { return text(row, "name"); }},
+                               {"value", [](const OrderedJson& row) { return text(row, "value"); }}});
+}
+
 std::string names_of(const OrderedJson& object) {
   std::string result;
   if (!object.is_object()) return result;
@@ -124,65 +173,6 @@ std::string names_of(const OrderedJson& object) {
 }
 
 // ---- CSV
-
-std::string in_quotes(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"') result += '"';
-    result += c;
-  }
-  return result + '"';
-}
-
-// A text of the data: never a formula to a spreadsheet.
-std::string csv_text(std::string text) {
-  constexpr std::string_view kFormula = "=+-@\t\r";
-  if (!text.empty() && kFormula.find(text.front()) != std::string_view::npos) text.insert(0, 1, '\'');
-  return in_quotes(text);
-}
-
-std::string csv_number(std::optional<double> value) { return value ? fmt::format("{}", *value) : ""; }
-
-class CsvTable {
- public:
-  // A new row; the cells that follow are its.
-  void begin_row() { rows_.emplace_back(); }
-
-  void add(const std::string& column, std::string value) {
-    if (rows_.size() == 1) columns_.push_back(column);
-    rows_.back().push_back(std::move(value));
-  }
-  void add_text(const std::string& column, const OrderedJson& json, const char* key) {
-    add(column, csv_text(text(json, key)));
-  }
-  void add_number(const std::string& column, const OrderedJson& json, const char* key) {
-    add(column, csv_number(number(json, key)));
-  }
-  void add_estimate(const std::string& column, const OrderedJson& json, const char* key) {
-    const Interval estimate = interval(json, key);
-    add(column, csv_number(estimate.value));
-    add(column + "_low", csv_number(estimate.low));
-    add(column + "_high", csv_number(estimate.high));
-  }
-
-  [[nodiscard]] std::string text_of() const {
-    if (rows_.empty()) return "";
-    std::string result = line(columns_);
-    for (const auto& row : rows_) result += line(row);
-    return result;
-  }
-
- private:
-  static std::string line(const std::vector<std::string>& cells) {
-    std::string result;
-    for (std::size_t i = 0; i < cells.size(); ++i) result += (i == 0 ? "" : ",") + cells[i];
-    return result + "\r\n";
-  }
-
-  std::vector<std::string> columns_;
-  std::vector<std::vector<std::string>> rows_;
-};
 
 std::string eval_csv(const OrderedJson& data) {
   CsvTable table;
@@ -241,6 +231,38 @@ std::string bench_csv(const OrderedJson& data) {
   return table.text_of();
 }
 
+std::string yes_or_no(const OrderedJson& json) { return json.is_boolean() ? json.get<bool>() ? "yes" : "no" : ""; }
+
+std::string calibrate_csv(const OrderedJson& data) {
+  CsvTable table;
+  for (const OrderedJson& cue : list(data, "cues")) {
+    table.begin_row();
+    table.add_text("cue", cue, "text");
+    table.add("selected", yes_or_no(field(cue, "selected")));
+    table.add_text("decision", cue, "decision");
+    table.add("discovered", yes_or_no(field(cue, "discovered")));
+    for (const char* key : {"count", "problems", "tokens"}) table.add_number(key, cue, key);
+    table.add_estimate("safe", cue, "safe");
+    table.add_number("safe_p", cue, "safe_p");
+    table.add_estimate("safe_against", cue, "safe_against");
+    table.add_estimate("published_score", cue, "published_score");
+    table.add_number("published_p", cue, "published_p");
+    for (const char* key : kMeasures) {
+      table.add_estimate(std::string("behind_") + key, field(cue, "behind"), key);
+      table.add_estimate(std::string("against_") + key, field(cue, "against"), key);
+    }
+    const OrderedJson& proof = field(cue, "proof");
+    for (const char* key : {"places", "problems", "flips", "own_flips"}) {
+      table.add_number(std::string("proof_") + key, proof, key);
+    }
+    for (const char* key : {"flip_rate", "own_flip_rate", "loss"}) {
+      table.add_estimate(std::string("proof_") + key, proof, key);
+    }
+    table.add_text("proof_loss_of", proof, "loss_of");
+  }
+  return table.text_of();
+}
+
 }  // namespace
 
 std::string report_markdown(const OrderedJson& data) {
@@ -255,6 +277,11 @@ std::string report_markdown(const OrderedJson& data) {
   const std::string kind = text(data, "kind");
   if (kind == "eval" && !list(data, "policies").empty()) result += "\n" + eval_table(data);
   if (kind == "bench" && !list(data, "rows").empty()) result += "\n" + bench_table(data);
+  if (kind == "calibrate") {
+    for (const std::string& table : {cue_table(data), calibration_table(data)}) {
+      if (!table.empty()) result += "\n" + table;
+    }
+  }
   const bool is_range = kind == "bench" && number(data, "repetitions").value_or(0) < 6;
   result += is_range ? "\nParentheses hold the range of all repetitions.\n" : "\nParentheses hold 95% intervals.\n";
 
@@ -265,6 +292,7 @@ std::string report_markdown(const OrderedJson& data) {
   fact("models", names_of(field(data, "models")));
   fact("profile", plain(text(data, "profile")));
   fact("dataset", names_of(field(data, "dataset")));
+  fact("counts", names_of(field(data, "counts")));
   fact("workload", names_of(field(data, "workload")));
   fact("settings", names_of(field(data, "settings")));
   fact("machine", names_of(field(data, "machine")));
@@ -279,6 +307,7 @@ std::string report_csv(const OrderedJson& data) {
   const std::string kind = text(data, "kind");
   if (kind == "eval") return eval_csv(data);
   if (kind == "bench") return bench_csv(data);
+  if (kind == "calibrate") return calibrate_csv(data);
   return "";
 }
 

@@ -37,6 +37,29 @@ OrderedJson small_eval(const std::string& policy = "relay") {
              {"utilisation", 0.657}}}}};
 }
 
+OrderedJson small_calibration() {
+  return {{"kind", "calibrate"},
+          {"title", "cues of demo"},
+          {"settings", {{"rule", "effect"}}},
+          {"cues",
+           {{{"text", "Wait,"}, {"selected", false}, {"decision", "refused"}, {"safe", estimate(0.6, 0.5, 0.7)}},
+            {{"text", "Thus "}, {"selected", true}, {"decision", "selected"}, {"safe", estimate(0.89, 0.85, 0.92)}},
+            {{"text", "So,"},
+             {"selected", true},
+             {"decision", "selected"},
+             {"discovered", true},
+             {"count", 1200},
+             {"problems", 24},
+             {"published_score", estimate(0.0712, 0.05, 0.09)},
+             {"safe", estimate(0.91234567890123, 0.88, 0.94)},
+             {"behind", {{"refused", estimate(0.011, 0.009, 0.013)}}},
+             {"proof", {{"places", 96}, {"flips", 12}, {"own_flips", 11}, {"loss", estimate(0.004, -0.02, 0.03)}}}},
+            {{"text", "Oh,"}, {"selected", false}, {"decision", "rare"}, {"count", 3}}}},
+          {"handover", {{"share", estimate(0.331, 0.3, 0.36)}, {"share_of_thinking", estimate(0.244, 0.21, 0.27)}}},
+          {"answers", {{"small_may_answer", true}}},
+          {"variance", {{"between", 0.02}, {"within", 0.06}}}};
+}
+
 // The content of the element with the id "data".
 std::string data_element(const std::string& html) {
   const std::string begin = R"(<script type="application/json" id="data">)";
@@ -72,7 +95,7 @@ std::vector<std::vector<std::string>> read_csv(std::string_view csv) {
 }
 
 TEST(Report, TheDataComesBackAsItWas) {
-  for (const char* kind : {"eval", "bench", "hostile"}) {
+  for (const char* kind : {"eval", "bench", "hostile", "calibrate", "calibrate-sparse"}) {
     const OrderedJson data = example(kind);
     OrderedJson shown = OrderedJson::parse(data_element(render_report(data).value()));
     EXPECT_EQ(shown["headline"], report_headline(data));
@@ -141,7 +164,10 @@ TEST(Report, OnlyAnObjectIsAReport) {
 TEST(Report, MissingAndWrongFieldsAreLeftOut) {
   for (const char* text : {"{}", R"({"kind": 3, "title": []})", R"({"kind": "eval", "policies": 4, "notes": "x"})",
                            R"({"kind": "eval", "policies": [null, 3, "x", {}], "notes": [null, 1]})",
-                           R"({"kind": "bench", "rows": [{"parts": [null, {"part": 3}], "speed_up": 4}]})"}) {
+                           R"({"kind": "bench", "rows": [{"parts": [null, {"part": 3}], "speed_up": 4}]})",
+                           R"({"kind": "calibrate", "cues": 7, "handover": [], "answers": "x", "variance": null})",
+                           R"({"kind": "calibrate", "settings": 1, "cues": [null, 3, {}, {"selected": "yes", "text": 4,
+                               "decision": [], "proof": 3, "safe": "x", "behind": {"refused": 1}}]})"}) {
     const OrderedJson data = OrderedJson::parse(text);
     EXPECT_TRUE(render_report(data)) << text;
     EXPECT_FALSE(report_markdown(data).empty()) << text;
@@ -181,6 +207,28 @@ TEST(ReportHeadline, ABenchmarkTellsTheSpeedAtEachDepth) {
                   .starts_with("relay ran at this multiple of the speed of large-only: 1.36\u00D7 at depth 256 ("));
 }
 
+TEST(ReportHeadline, ACalibrationTellsItsCuesAndWhatTheyHandOver) {
+  OrderedJson data = small_calibration();
+  EXPECT_EQ(report_headline(data),
+            "2 of 4 candidates are cues for this pair; they hand over 24.4% of the thinking (95% interval 21.0% to "
+            "27.0%), and with the answers 33.1% of all tokens. Of the others, 1 is refused by the large model and 1 is "
+            "too rare to judge.");
+  data["settings"]["rule"] = "published";
+  data["answers"]["small_may_answer"] = false;
+  data["handover"]["apart"] = false;
+  EXPECT_TRUE(report_headline(data).starts_with(
+      "2 of 4 candidates are cues for this pair by the paper's score; they hand over 24.4% of the thinking of the same "
+      "problems (95% interval 21.0% to 27.0%). Of"));
+}
+
+TEST(ReportHeadline, ACalibrationMayFindNothing) {
+  OrderedJson data = small_calibration();
+  for (OrderedJson& cue : data["cues"]) cue["selected"] = false;
+  EXPECT_TRUE(report_headline(data).starts_with("None of 4 candidates is a cue for this pair. Of these, 1 is refused"));
+  data["cues"] = OrderedJson::array();
+  EXPECT_EQ(report_headline(data), "");
+}
+
 TEST(ReportMarkdown, HoldsTheTable) {
   const std::string text = report_markdown(small_eval());
   EXPECT_TRUE(text.starts_with("# relay on demo\n\nrelay kept the accuracy"));
@@ -189,6 +237,21 @@ TEST(ReportMarkdown, HoldsTheTable) {
             std::string::npos)
       << text;
   EXPECT_NE(report_markdown(example("bench")).find("| relay | 4,096 | 27.7 ms ("), std::string::npos);
+}
+
+TEST(ReportMarkdown, ACalibrationRanksItsCandidates) {
+  const std::string text = report_markdown(small_calibration());
+  const auto so = text.find(
+      "| So, | selected | 1,200 | 24 | 91.2% (88.0% to 94.0%) | +0.071 (+0.050 to +0.090) | +0.4 (\u22122.0 to +3.0) | "
+      "12 of 96 (11 by other dice) |\n");
+  const auto thus = text.find("| Thus\u2423 | selected | \u2013 |");
+  const auto wait = text.find("| Wait, | refused |");
+  ASSERT_NE(wait, std::string::npos) << text;
+  EXPECT_LT(so, thus);
+  EXPECT_LT(thus, wait);
+  EXPECT_NE(text.find("\n1 candidate is too rare to judge.\n"), std::string::npos);
+  EXPECT_EQ(text.find("Oh,"), std::string::npos);
+  EXPECT_NE(text.find("| variance of margins between sentences | 25.0% |"), std::string::npos);
 }
 
 TEST(ReportMarkdown, TextsHaveNoMeaningInIt) {
@@ -219,6 +282,25 @@ TEST(ReportCsv, ABenchmarkHasItsParts) {
   ASSERT_EQ(rows.size(), example("bench")["rows"].size() + 1);
   for (const auto& row : rows) EXPECT_EQ(row.size(), rows[0].size());
   EXPECT_NE(std::find(rows[0].begin(), rows[0].end(), "catch_up_ideal_s"), rows[0].end());
+}
+
+TEST(ReportCsv, ACalibrationHasOneLineACandidate) {
+  const auto rows = read_csv(report_csv(small_calibration()));
+  ASSERT_EQ(rows.size(), 5u);
+  for (const auto& row : rows) EXPECT_EQ(row.size(), rows[0].size());
+  const auto cell = [&](std::size_t row, std::string_view column) {
+    const auto found = std::find(rows[0].begin(), rows[0].end(), column);
+    return found == rows[0].end() ? "no such column" : rows[row][static_cast<std::size_t>(found - rows[0].begin())];
+  };
+  EXPECT_EQ(cell(2, "cue"), "Thus ");
+  EXPECT_EQ(cell(3, "selected"), "yes");
+  EXPECT_EQ(cell(3, "discovered"), "yes");
+  EXPECT_EQ(cell(3, "safe"), "0.91234567890123");
+  EXPECT_EQ(cell(3, "behind_refused_high"), "0.013");
+  EXPECT_EQ(cell(3, "proof_loss_low"), "-0.02");
+  EXPECT_EQ(cell(4, "decision"), "rare");
+  EXPECT_EQ(cell(4, "proof_places"), "");
+  EXPECT_EQ(read_csv(report_csv(example("calibrate"))).size(), example("calibrate")["cues"].size() + 1);
 }
 
 TEST(ReportCsv, ATextIsNeverAFormula) {

@@ -94,13 +94,7 @@ function tradeOff(data, policies) {
     ].filter(Boolean));
     if (floor !== null) obstacles.push({x: width - margins.marginRight - measure(floorName), y: y(floor), w: measure(floorName), h: 18});
     const labels = shown.map((p) => ({of: p.label, text: shortened(p.label, narrow ? 18 : 28), x: x(p.x), y: y(p.y), h: 16})).map((l) => ({...l, w: measure(l.text, 600)}));
-    const layer = s("g", {"font-weight": 600});
-    for (const box of placeLabels(labels, obstacles, {x: margins.marginLeft, y: margins.marginTop, w: width - margins.marginLeft - margins.marginRight, h: height - margins.marginTop - margins.marginBottom})) {
-      if (box.distance > 20) layer.append(s("line", {...leaderOf(box.label, box), stroke: "var(--muted)"}));
-      layer.append(s("text", {class: "halo label", x: box.x + box.w / 2, y: box.y + box.h / 2, dy: "0.34em", "text-anchor": "middle"}, box.label.text));
-    }
-    // Below the tooltips, which Plot draws last.
-    svg.insertBefore(layer, svg.querySelector('[aria-label="tip"]'));
+    drawLabels(svg, placeLabels(labels, obstacles, {x: margins.marginLeft, y: margins.marginTop, w: width - margins.marginLeft - margins.marginRight, h: height - margins.marginTop - margins.marginBottom}));
     return svg;
   };
   return section("trade-off", "Accuracy and speed",

@@ -38,6 +38,14 @@ function durationTick(end) {
   return (seconds) => `${+(seconds / unit).toPrecision(3)} ${name}`;
 }
 const short = (x, most = 1) => (x < 0 ? MINUS : "") + Math.abs(x).toLocaleString("en-US", {maximumFractionDigits: most});
+const signed = (n) => orDash((x) => {
+  const text = decimals(x, n);
+  return x > 0 && /[1-9]/.test(text) ? "+" + text : text;
+});
+const threeDecimals = orDash((x) => decimals(x, 3));
+const twoDecimals = orDash((x) => decimals(x, 2));
+const percentTick = (x) => `${+(100 * x).toFixed(1)}%`;
+const threeDigits = orDash((x) => String(+x.toPrecision(3)));
 const probability = orDash((p) => (p < 0.001 ? "< 0.001" : decimals(p, 3)));
 
 const valueOf = (estimate) => (estimate && isNumber(estimate.value) ? estimate.value : null);
@@ -100,15 +108,18 @@ const ICONS = {
   kept: "M2 8.5 6 12.5 14 3.5", right: "M2 8.5 6 12.5 14 3.5",
   lost: "M3.5 3.5 12.5 12.5M12.5 3.5 3.5 12.5", wrong: "M3.5 3.5 12.5 12.5M12.5 3.5 3.5 12.5",
   undecided: "M2 8h12", no_answer: "M2 8h12", unfinished: "M3 8h.01M8 8h.01M13 8h.01",
+  selected: "M2 8.5 6 12.5 14 3.5", redundant: "M2 8h12", unproven: "M2 8h12", rare: "M3 8h.01M8 8h.01M13 8h.01",
+  refused: "M3.5 3.5 12.5 12.5M12.5 3.5 3.5 12.5", harmful: "M3.5 3.5 12.5 12.5M12.5 3.5 3.5 12.5", low_score: "M3.5 3.5 12.5 12.5M12.5 3.5 3.5 12.5",
 };
-const WORDS = {no_answer: "no answer"};
+const WORDS = {no_answer: "no answer", low_score: "low score"};
+const wordOf = (kind) => (Object.hasOwn(WORDS, kind) ? WORDS[kind] : kind);
 // A verdict as icon and word; colour only repeats them.
 function verdict(kind) {
   if (typeof kind !== "string") return DASH;
   const known = Object.hasOwn(ICONS, kind);
   return h("span", {class: known ? `verdict known ${kind}` : "verdict"},
     known && s("svg", {viewBox: "0 0 16 16", "aria-hidden": "true"}, s("path", {d: ICONS[kind]})),
-    Object.hasOwn(WORDS, kind) ? WORDS[kind] : shortened(kind, 40));
+    shortened(wordOf(kind), 40));
 }
 
 // A number with its interval below it.
@@ -197,6 +208,13 @@ const measure = (() => {
     return context.measureText(text).width;
   };
 })();
+
+// As much of a text as there is room for in a plot.
+function fitting(text, room, weight = 400) {
+  let length = 60;
+  while (length > 2 && measure(shortened(text, length), weight) > room) --length;
+  return shortened(text, length);
+}
 
 // Names of rows, one facet on y each: left of the plot where there is room, above what they name where there is not.
 function rowNames(width, names, inner = 0) {
@@ -338,4 +356,14 @@ function placeLabels(labels, obstacles, frame) {
     placed.push(best.box, ...(best.box.distance > 20 ? dotsOf(leaderOf(label, best.box)) : []));
   }
   return placed.filter((box) => box.label);
+}
+
+// Draws placed labels with lines to their points, below the tooltips, which Plot draws last.
+function drawLabels(svg, boxes) {
+  const layer = s("g");
+  for (const box of boxes) {
+    if (box.distance > 20) layer.append(s("line", {...leaderOf(box.label, box), stroke: "var(--muted)"}));
+    layer.append(s("text", {class: "halo label", x: box.x + box.w / 2, y: box.y + box.h / 2, dy: "0.34em", "text-anchor": "middle", "font-weight": box.label.weight ?? 600}, box.label.text));
+  }
+  svg.insertBefore(layer, svg.querySelector('[aria-label="tip"]'));
 }

@@ -1,5 +1,5 @@
 // The page: what every report has, and the sections of its kind.
-const KINDS = {eval: evalSections, bench: benchSections};
+const KINDS = {eval: evalSections, bench: benchSections, calibrate: calibrateSections};
 
 function withSmall(main, below) {
   return [main, below && h("small", null, below)];

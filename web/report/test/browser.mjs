@@ -150,9 +150,12 @@ async function checkAccessibility(page) {
   assert.deepEqual(faults, []);
 }
 
-// No label of the accuracy plot lies on another one or outside the plot.
-async function checkLabels(page) {
-  const boxes = await page.$$eval("#trade-off .plot text.label", (labels) => labels.map((label) => { const b = label.getBoundingClientRect(); return {text: label.textContent, x: b.x, y: b.y, w: b.width, h: b.height}; }));
+// No label of a section's plot lies on another one or outside the plot.
+async function checkLabels(page, id) {
+  await checkApart(page, id, ".plot text.label");
+}
+async function checkApart(page, id, selector) {
+  const boxes = await page.$$eval(`#${id} ${selector}`, (labels) => labels.map((label) => { const b = label.getBoundingClientRect(); return {text: label.textContent, x: b.x, y: b.y, w: b.width, h: b.height}; }));
   assert.ok(boxes.length >= 2);
   for (const [i, a] of boxes.entries()) {
     for (const b of boxes.slice(i + 1)) {
@@ -161,7 +164,7 @@ async function checkLabels(page) {
       assert.ok(w <= 0 || h <= 3, `"${a.text}" and "${b.text}" overlap by ${w} x ${h} px`);
     }
   }
-  const frame = await page.$eval("#trade-off .plot", (plot) => { const b = plot.getBoundingClientRect(); return {x: b.x, w: b.width}; });
+  const frame = await page.$eval(`#${id} .plot`, (plot) => { const b = plot.getBoundingClientRect(); return {x: b.x, w: b.width}; });
   for (const box of boxes) assert.ok(box.x >= frame.x - 1 && box.x + box.w <= frame.x + frame.w + 1, `"${box.text}" is cut`);
 }
 
@@ -234,7 +237,7 @@ async function checkEval(browser, url, data) {
       await settled(page);
       const [svg, room] = await page.$eval("#trade-off .plot", (plot) => [Number(plot.firstChild.getAttribute("width")), plot.clientWidth]);
       assert.ok(Math.abs(svg - room) <= 1, `${svg} px in ${room} px`);
-      await checkLabels(page);
+      await checkLabels(page, "trade-off");
     }
   });
   await check("eval: paper is white, whatever the screen is", async () => {
@@ -292,6 +295,132 @@ async function checkBench(browser, url, data) {
   await page.close();
 }
 
+const CALIBRATE_SECTIONS = ["candidates", "two-scores", "margins", "steps", "variance", "limits", "example", "all", "details"];
+
+async function checkCalibrate(browser, url, data) {
+  const {page, trouble} = await open(browser, url);
+  const shownName = (text) => text.replace(/^\s+|\s+$/g, (blanks) => "\u2423".repeat(blanks.length));
+  const frequent = data.cues.filter((cue) => cue.decision !== "rare");
+  await check("calibrate: headline", async () => assert.match(await text(page, "#headline"), /^9 of 32 candidates are cues for this pair; they hand over 24\.4% of the thinking/));
+  await check("calibrate: the plot has every frequent candidate with its decision, the selected ones first", async () => {
+    const words = await page.$eval("#candidates .plot svg", (svg) => svg.textContent);
+    for (const cue of frequent) assert.ok(words.includes(shownName(cue.text)) && words.includes(cue.decision), cue.text);
+    const [head, ...rows] = await cellsOf(page, "#candidates figure table");
+    assert.equal(rows.length, frequent.length);
+    const selected = rows.map((row) => row[head.indexOf("Decision")] === "selected");
+    assert.equal(selected.lastIndexOf(true) + 1, data.cues.filter((cue) => cue.selected).length);
+    assert.ok(!selected.slice(0, selected.lastIndexOf(true)).includes(false));
+    assert.equal((await cellsOf(page, "#candidates > .body > details table")).length - 1, data.cues.length - frequent.length);
+  });
+  await check("calibrate: a selected candidate differs from others by more than colour", async () => {
+    const fills = await page.$$eval("#candidates .plot [aria-label=dot]", (groups) => groups.map((group) => [...group.querySelectorAll("path")].map((one) => one.getAttribute("d")).join()));
+    assert.ok(new Set(fills).size > 1);
+    assert.ok((await page.$$eval("#candidates .plot [aria-label=text] g", (all) => all.map((one) => one.getAttribute("font-weight")))).some((weight) => weight > 600));
+  });
+  await check("calibrate: a tooltip shows exact values", async () => {
+    const dot = (await page.$$("#candidates .plot [aria-label=dot] path"))[0];
+    await dot.scrollIntoView();
+    const box = await dot.boundingBox();
+    await page.mouse.move(box.x + 1, box.y + 1);
+    await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+    await settled(page);
+    const cue = data.cues.filter((one) => one.selected).sort((a, b) => b.safe.value - a.safe.value)[0];
+    const words = await page.$eval("#candidates .plot [aria-label=tip]", (tip) => tip.textContent);
+    for (const part of [cue.text, "selected", percent(cue.safe.value), percent(cue.safe.high), count(cue.count)]) assert.ok(words.includes(part), `${part} is not in ${words}`);
+  });
+  await check("calibrate: the tables say what the data says", async () => {
+    const tables = await page.$$eval("#all table", (all) => all.map((one) => [...one.rows].map((row) => [...row.cells].map((cell) => cell.textContent.replace(/\s+/g, " ").trim()))));
+    assert.equal(tables.length, 3);
+    const [[head, ...rows], , [proofHead, ...proofs]] = tables;
+    assert.equal(rows.length, data.cues.length);
+    for (const cue of data.cues) {
+      const row = rows.find((one) => one[0].replace("found in the traces", "") === shownName(cue.text));
+      assert.ok(row, `no row for ${cue.text}`);
+      const cell = (name) => row[head.indexOf(name)];
+      assert.equal(cell("Decision"), cue.decision);
+      assert.equal(row[0].endsWith("found in the traces"), cue.discovered);
+      assert.equal(cell("Occurrences"), count(cue.count));
+      assert.ok(cell("Safe").startsWith(cue.safe ? percent(cue.safe.value) : "\u2013"));
+      assert.ok(cell("Safe, \u0394 in points").startsWith(cue.safe_against ? points(cue.safe_against.value) : "\u2013"));
+    }
+    const proved = data.cues.filter((cue) => cue.proof);
+    assert.equal(proofs.length, proved.length);
+    for (const cue of proved) {
+      const row = proofs.find((one) => one[0].replace("found in the traces", "") === shownName(cue.text));
+      assert.equal(row[proofHead.indexOf("Places")], count(cue.proof.places));
+      assert.ok(row[proofHead.indexOf("Loss, points")].startsWith(points(cue.proof.loss.value)));
+    }
+  });
+  await check("calibrate: the filter shows one decision's candidates", async () => {
+    await page.$$eval("#all details", (all) => all.forEach((one) => { one.open = true; }));
+    await page.select("#decision-filter", "harmful");
+    const expected = data.cues.filter((cue) => cue.decision === "harmful").length;
+    for (const width of [DESKTOP, PHONE]) {
+      await page.setViewport({width, height: 900});
+      await settled(page);
+      const visible = await page.$$eval("#all table", (all) => all.map((one) => [...one.tBodies[0].rows].filter((row) => row.getClientRects().length > 0).length));
+      assert.deepEqual(visible, [expected, expected, expected]);
+    }
+    assert.equal(await text(page, "#all [role=status]"), `${expected} of ${data.cues.length} candidates`);
+    await page.select("#decision-filter", "");
+  });
+  await check("calibrate: twelve histograms beside all thinking", async () => {
+    assert.equal((await cellsOf(page, "#margins table")).length - 1, 13);
+    assert.equal(await page.$$eval("#margins .plot [aria-label=rect] rect", (all) => all.length), 12 * 20);
+  });
+  await check("calibrate: shares and facts", async () => {
+    assert.equal((await cellsOf(page, "#steps table")).length - 1, data.steps.length);
+    const {between, within} = data.variance;
+    assert.match(await text(page, "#variance .lead"), new RegExp(`^${percent(between / (between + within)).replace(".", "\\.")} of the variance`));
+    assert.match(await text(page, "#limits"), /yes.*98\.7%.*155 of 157.*85\.4%.*84\.7%.*0\.0312.*0\.117/s);
+  });
+  await check("calibrate: the trace is there, token by token", async () => {
+    const shown = await page.$eval(".trace", (one) => { const copy = one.cloneNode(true); copy.querySelectorAll(".hidden").forEach((h) => h.remove()); return copy.textContent; });
+    const {tokens, handoffs} = data.example;
+    assert.equal(shown, tokens.map((token) => token.text).join(""));
+    const marked = await page.$$eval(".trace .handoff", (all) => all.map((one) => { const copy = one.cloneNode(true); copy.querySelectorAll(".hidden").forEach((h) => h.remove()); return copy.textContent; }));
+    assert.deepEqual(marked, handoffs.map((handoff) => tokens.slice(handoff.first, handoff.last).map((token) => token.text).join("").trim()));
+    assert.deepEqual(await page.$$eval(".trace .cue", (all) => all.map((one) => one.textContent)), handoffs.map((handoff) => handoff.cue));
+    const levels = tokens.map((token) => Math.min(4, Math.floor(5 * token.small)));
+    assert.deepEqual(await page.$$eval(".trace .token", (all) => all.map((one) => Number(one.className.at(-1)))), levels);
+    const grounds = await page.$$eval(".scale .token", (all) => all.map((one) => getComputedStyle(one).backgroundColor));
+    assert.equal(new Set(grounds).size, 5);
+  });
+  await check("calibrate: a token tells its margins where one points", async () => {
+    const token = (await page.$$(".trace .token"))[4];
+    await token.scrollIntoView();
+    await token.hover();
+    const {text: words, small, large} = data.example.tokens[4];
+    assert.equal(await text(page, ".readout"), `\u201c${shownName(words)}\u201d: margin ${small.toFixed(2)} (small model), ${large.toFixed(2)} (large model)`);
+  });
+  await check("calibrate: no label lies on another one, at any width", async () => {
+    for (const width of [PHONE, 480, 600, 660, 768, 1000, DESKTOP]) {
+      await page.setViewport({width, height: 900});
+      await settled(page);
+      for (const id of ["two-scores", "steps"]) await checkLabels(page, id);
+      await checkApart(page, "candidates", ".plot .scales text");
+    }
+  });
+  await check("calibrate: no messages, errors or requests", () => assert.deepEqual(trouble, []));
+  await page.close();
+}
+
+// Markup in every text of a calibration.
+function hostileCalibration(data) {
+  const image = "<img src=x onerror=\"window.hostile = 2\">";
+  const script = "</script><script>window.hostile = 1</script>";
+  const spoiled = (i) => [image, script, `${image} `, "__proto__", "constructor", "", "a\nb", "\ufffd".repeat(300)][i % 8];
+  return {...data, title: script, settings: {...data.settings, [image]: script, rule: "constructor"}, command: script,
+    cues: data.cues.map((cue, i) => ({...cue, text: spoiled(i), decision: i % 5 === 0 ? spoiled(i) : cue.decision, proof: cue.proof && {...cue.proof, loss_of: image}})),
+    steps: data.steps.map((step, i) => ({...step, text: spoiled(i)})),
+    example: {...data.example, problem: script, tokens: data.example.tokens.map((token, i) => (i % 9 === 0 ? {...token, text: spoiled(i / 9)} : token)), handoffs: data.example.handoffs.map((handoff, i) => ({...handoff, cue: spoiled(i)}))}};
+}
+
+// As many candidates as may be found: only the best are in plots, and a phone still shows it all.
+function longCalibration(data) {
+  const cues = [...Array(10).keys()].flatMap((i) => data.cues.map((cue) => ({...cue, text: `${cue.text} ${i}`})));
+  return {...data, cues, steps: cues.filter((cue) => cue.decision !== "rare").map((cue, i, all) => ({text: cue.text, share: i / all.length}))};
+}
 async function main() {
   mkdirSync(pages, {recursive: true});
   const browser = await puppeteer.launch({
@@ -317,6 +446,14 @@ async function main() {
     const bare = {kind: "eval", title: "one policy", baseline: "large-only", policies: [{name: "large-only", accuracy: {value: 0.5, low: null, high: null}}]};
     await everyPage(browser, "bare", makePage("bare", bare), ["policies", "details"]);
     await everyPage(browser, "unknown kind", makePage("unknown", {kind: "something new", title: "new"}), ["details"]);
+    const [calibration, sparse] = ["calibrate", "calibrate-sparse"].map(example);
+    const calibrationUrl = makePage("calibrate", calibration);
+    await everyPage(browser, "calibrate", calibrationUrl, CALIBRATE_SECTIONS);
+    await checkCalibrate(browser, calibrationUrl, calibration);
+    await everyPage(browser, "sparse calibration", makePage("calibrate-sparse", sparse), ["candidates", "example", "all", "details"]);
+    await everyPage(browser, "hostile calibration", makePage("calibrate-hostile", hostileCalibration(calibration)), CALIBRATE_SECTIONS);
+    const longUrl = makePage("calibrate-long", longCalibration(calibration));
+    await everyPage(browser, "long calibration", longUrl, CALIBRATE_SECTIONS);
     const depthless = {...bench, rows: bench.rows.filter((row) => row.depth === 256).map((row) => ({...row, parts: null, over_ideal: null})), batch_costs: null, plan: null};
     await everyPage(browser, "bench without costs", makePage("depthless", depthless), ["rows", "time-a-token", "speed-up", "details"]);
   } finally {

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/statistics.h"
+#include "core/unicode.h"
 #include "relaygen/sampling.h"
 
 namespace relaygen::calibrate {
@@ -51,6 +52,17 @@ double quantile(std::vector<double>& values, double share) {
   const auto index = static_cast<std::size_t>(share * static_cast<double>(values.size()));
   std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(index));
   return values[index];
+}
+
+// Bytes up to the beginning of a character that is not complete.
+std::size_t whole_characters(std::string_view text) {
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const auto size = unicode::decode(text.substr(at)).size;
+    if (size == 0) break;
+    at += size;
+  }
+  return at;
 }
 
 void count(Histogram& histogram, float margin) {
@@ -220,8 +232,12 @@ class Reader {
     ExampleTrace& example = findings.example.emplace(ExampleTrace{.key = trace.key});
     const std::uint32_t first = extent.first_thinking;
     const std::uint32_t last = std::min(extent.last_thinking, first + static_cast<std::uint32_t>(kLongestExample));
+    std::string cut;  // the beginning of a character that the next token completes
     for (std::uint32_t i = first; i < last; ++i) {
-      example.pieces.push_back(trace.text.substr(trace.begin_of(i), trace.ends[i] - trace.begin_of(i)));
+      const std::string piece = cut + trace.text.substr(trace.begin_of(i), trace.ends[i] - trace.begin_of(i));
+      const std::size_t whole = whole_characters(piece);
+      example.pieces.push_back(piece.substr(0, whole));
+      cut = piece.substr(whole);
       example.small_margin.push_back(small.margin[i]);
       if (!large.margin.empty()) example.large_margin.push_back(large.margin[i]);
     }

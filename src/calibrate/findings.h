@@ -53,7 +53,7 @@ struct MarginVariance {
 
 struct ExampleTrace {
   TraceKey key{};
-  std::vector<std::string> pieces{};  ///< text of each token of the thinking
+  std::vector<std::string> pieces{};  ///< text of each token of the thinking, in whole characters
   std::vector<float> small_margin{}, large_margin{};
   std::vector<Occurrence> handoffs{};  ///< tokens counted from the beginning of the thinking
 };

@@ -359,7 +359,7 @@ Result<std::vector<ProofPlace>> places_of(const Store& store, const Analysis& an
   const std::set<std::uint32_t> wanted(candidates.begin(), candidates.end());
   std::vector<ProofPlace> places;
   const auto read = [&](std::uint32_t, const Trace& trace, const Extent& extent) -> Status {
-    if (!trace.finished || !extent.answer_begin) return std::monostate{};
+    if (!trace.finished || !extent.graded_from) return std::monostate{};
     for (const auto& one : find_occurrences(trace, extent, *cues, analysis.options.max_small_tokens)) {
       if (wanted.contains(one.cue)) places.push_back({trace.key, one.cue, one.after.first});
     }

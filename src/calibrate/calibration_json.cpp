@@ -36,10 +36,13 @@ OrderedJson candidate_to_json(const Candidate& candidate, const Histogram& margi
   if (score.count == 0) return json;
   json["published_score"] = interval_to_json(score.published);
   json["published_p"] = plain(score.p_published);
-  json["safe"] = interval_to_json(score.safe);
-  json["safe_p"] = plain(score.p_safe);
-  json["safe_against"] = interval_to_json(score.safe_against);
+  if (score.judged) {
+    json["safe"] = interval_to_json(score.safe);
+    json["safe_p"] = plain(score.p_safe);
+    json["safe_against"] = interval_to_json(score.safe_against);
+  }
   for (const Measure measure : kAllMeasures) {
+    if (!score.judged && measure != Measure::small_margin && measure != Measure::agreement) continue;
     const auto i = static_cast<std::size_t>(measure);
     json["behind"][std::string(name(measure))] = interval_to_json(score.behind[i]);
     json["against"][std::string(name(measure))] = interval_to_json(score.against[i]);

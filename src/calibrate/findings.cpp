@@ -224,7 +224,7 @@ class Reader {
       for (const Occurrence& one : handoffs_of(found, best, analysis_.options.min_large_tokens))
         step_tokens_[step] += one.after.size();
     }
-    if (!findings.example && extent.answer_begin && !handoffs.empty()) show(trace, extent, handoffs, small, large);
+    if (!findings.example && extent.graded_from && !handoffs.empty()) show(trace, extent, handoffs, small, large);
   }
 
   void show(const Trace& trace, const Extent& extent, const std::vector<Occurrence>& handoffs, const Opinions& small,

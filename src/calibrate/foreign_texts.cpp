@@ -160,7 +160,7 @@ Result<Trace> trace_of(const ForeignText& foreign, const Vocabulary& vocabulary,
               .prompt_state = prompt.state,
               .tokens = std::move(*tokens)};
   spell(trace, vocabulary);
-  trace.finished = extent_of(trace, prompt.tags).answer_begin.has_value();
+  trace.finished = extent_of(trace, prompt.tags).graded_from.has_value();
   return trace;
 }
 

@@ -21,7 +21,7 @@ CueEvidence evidence_of(const Candidate& candidate) {
                        .problems = candidate.score.problems};
   if (candidate.score.count > 0) {
     evidence.published_score = estimate(candidate.score.published);
-    evidence.safe = estimate(candidate.score.safe);
+    if (candidate.score.judged) evidence.safe = estimate(candidate.score.safe);
   }
   if (candidate.proof) {
     evidence.places = candidate.proof->places;

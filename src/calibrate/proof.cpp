@@ -96,8 +96,8 @@ std::optional<std::string> answer_in(std::string_view text, bool finished, eval:
 }
 
 std::optional<std::string> answer_of(const Trace& trace, const Extent& extent, const eval::Problem& problem) {
-  if (!extent.answer_begin) return std::nullopt;
-  return answer_in(std::string_view(trace.text).substr(*extent.answer_begin), trace.finished, problem.kind,
+  if (!extent.graded_from) return std::nullopt;
+  return answer_in(std::string_view(trace.text).substr(*extent.graded_from), trace.finished, problem.kind,
                    problem.options.size());
 }
 

@@ -123,6 +123,7 @@ void Scoring::add(std::uint32_t problem, const Trace& trace, const Extent& exten
   if (problem != problem_) finish_problem();
   problem_ = problem;
   ++trace_;
+  judged_ = judged_ && !large.margin.empty();
   const auto agreed = [&](Piece& piece) {
     for (std::uint32_t i = piece.where.first; i < piece.where.last; ++i)
       piece.sums[at(Measure::agreement)] += small.top[i] == trace.tokens[i];
@@ -242,6 +243,7 @@ CueScore Scoring::score_of(std::uint32_t cue, const std::vector<Cell>& cells) co
                  .problems = static_cast<std::uint32_t>(cells.size()),
                  .traces = static_cast<std::uint32_t>(whole.traces),
                  .tokens = static_cast<std::uint64_t>(whole.tokens),
+                 .judged = judged_,
                  .published = around(values.published, published),
                  .p_published = share_not_above_zero(published),
                  .safe_against = around(values.safe_against, safe_against)};

@@ -48,6 +48,7 @@ struct CueScore {
   std::uint32_t cue = 0;  ///< index into the CueSet
   std::uint32_t count = 0, problems = 0, traces = 0;
   std::uint64_t tokens = 0;  ///< behind it
+  bool judged = true;  ///< a large model was asked; else nothing that follows but margins and agreement means anything
 
   /// The paper's: mean margin of the small model behind it - the same over all other thinking of the traces in which it
   /// occurs. Each token counts once.
@@ -118,6 +119,7 @@ class Scoring {
   ScoreOptions options_;
   std::map<std::uint32_t, std::vector<Cell>> cells_;
   std::uint32_t problem_ = 0, trace_ = 0;
+  bool judged_ = true;                     // every trace came with the large model's opinions
   std::vector<Piece> pieces_, sentences_;  // of the problem that is being read
 };
 

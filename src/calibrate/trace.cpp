@@ -38,6 +38,7 @@ Extent extent_of(const Trace& trace, const ThinkingTags& tags) {
   extent.thinking_begin = static_cast<std::uint32_t>(phase.thinking_begin());
   extent.thinking_end = static_cast<std::uint32_t>(phase.thinking_end().value_or(size));
   if (const auto answer = phase.answer_begin()) extent.answer_begin = static_cast<std::uint32_t>(*answer);
+  extent.graded_from = tags.ends.empty() ? std::optional<std::uint32_t>(0) : extent.answer_begin;
   extent.first_thinking = token_from(trace, extent.thinking_begin);
   extent.last_thinking = std::max(extent.first_thinking, token_from(trace, extent.thinking_end));
   extent.first_answer = token_from(trace, extent.answer_begin.value_or(size));

@@ -54,6 +54,7 @@ void spell(Trace& trace, const Vocabulary& vocabulary);
 struct Extent {
   std::uint32_t thinking_begin = 0, thinking_end = 0;   ///< bytes, without the tags
   std::optional<std::uint32_t> answer_begin{};          ///< byte; none: the thinking did not end
+  std::optional<std::uint32_t> graded_from{};           ///< byte; as answer_begin, or 0 for a model that does not think
   std::uint32_t first_thinking = 0, last_thinking = 0;  ///< tokens, half-open
   std::uint32_t first_answer = 0;                       ///< token; the number of tokens where there is no answer
 };

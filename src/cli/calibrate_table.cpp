@@ -42,8 +42,9 @@ std::string calibration_table(const calibrate::Analysis& analysis, const calibra
     if (one.decision != Decision::rare) frequent.push_back(&one);
     rare += one.decision == Decision::rare && one.score.count > 0;
   }
-  std::ranges::stable_sort(frequent, std::greater<>(),
-                           [](const Candidate* one) { return std::pair(one->selected(), one->score.safe.value); });
+  std::ranges::stable_sort(frequent, std::greater<>(), [](const Candidate* one) {
+    return std::pair(one->selected(), one->score.judged ? one->score.safe.value : one->score.published.value);
+  });
   const auto selected = std::ranges::count_if(frequent, &Candidate::selected);
   std::string text =
       fmt::format("{} problems, {} traces, {} tokens; {} candidates occur often enough, {} too rarely\n\n",

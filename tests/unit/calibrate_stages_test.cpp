@@ -1,0 +1,199 @@
+// The stages of a calibration on scripted models: what they store, that they do nothing twice, and what a proof compares.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "calibrate/analysis.h"
+#include "calibrate/findings.h"
+#include "calibrate/stages.h"
+#include "engine/fake/fake_engine.h"
+#include "support/scripted.h"
+
+namespace relaygen::calibrate {
+namespace {
+
+class Stages : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    file_ = std::filesystem::temp_directory_path() /
+            ("relaygen-stages-" + std::to_string(::getpid()) + "-" +
+             ::testing::UnitTest::GetInstance()->current_test_info()->name() + ".db");
+    std::filesystem::remove(file_);
+    for (int i = 0; i < 6; ++i)
+      problems_.push_back({.id = "p" + std::to_string(i), .question = std::string(1, static_cast<char>('a' + i))});
+  }
+  void TearDown() override {
+    for (const char* ending : {"", "-wal", "-shm"}) std::filesystem::remove(file_.string() + ending);
+  }
+
+  FakeEngine engine(FakeFaults faults = {}) const {
+    return FakeEngine(vocabulary_, {.model = relaygen::testing::hashed_models(vocabulary_, 9, 0.7),
+                                    .faults = std::move(faults),
+                                    .limits = {.window = 512, .batch = 64, .output_rows = 16}});
+  }
+  StageContext context(Engine& engine) {
+    return {.engine = &engine,
+            .cancel = &cancel_,
+            .progress = [this](const StageProgress& one) { told_.push_back(one); },
+            .say = [this](const std::string& sentence) { said_.push_back(sentence); }};
+  }
+  RequestOf request_of() const {
+    return [this](const eval::Problem& problem) -> Result<Request> {
+      Request request = relaygen::testing::tricky_request(vocabulary_);
+      if (problem.question == "z") return fail(ErrorKind::too_long, "the prompt is too long", "shorten it");
+      request.prompt.push_back(static_cast<TokenId>(problem.question[0] - 'a'));
+      request.sampling = {.temperature = 0.6F};
+      request.budgets.total = 60;
+      return request;
+    };
+  }
+  ProofOptions proof_options() const {
+    const Request request = relaygen::testing::tricky_request(vocabulary_);
+    return {.sampling = {.temperature = 0.6F}, .budgets = {.total = 60}, .tags = request.tags, .max_small_tokens = 12};
+  }
+  std::vector<Trace> all_traces(const Store& store) const {
+    std::vector<Trace> traces;
+    EXPECT_TRUE(store.for_each([&](const Trace& trace) -> Status {
+      traces.push_back(trace);
+      return std::monostate{};
+    }));
+    return traces;
+  }
+
+  FakeVocabulary vocabulary_ = relaygen::testing::tricky_vocabulary();
+  std::filesystem::path file_;
+  std::vector<eval::Problem> problems_;
+  std::atomic<bool> cancel_{false};
+  std::vector<StageProgress> told_;
+  std::vector<std::string> said_;
+};
+
+TEST_F(Stages, WriteAndReadEveryTraceOnce) {
+  auto store = Store::open(file_);
+  ASSERT_TRUE(store) << store.error().message;
+  ASSERT_TRUE(store->add_problems(problems_));
+  auto pair = engine();
+  ASSERT_TRUE(write_traces(*store, problems_, 0, 3, request_of(), context(pair)));
+  ASSERT_TRUE(write_traces(*store, problems_, 1, 3, request_of(), context(pair)));
+  ASSERT_TRUE(judge_traces(*store, false, context(pair)));
+  EXPECT_EQ(told_.front().done, 0U);
+  EXPECT_EQ(told_.back().done, 12U);
+  const auto decodes = pair.decodes();
+  ASSERT_TRUE(write_traces(*store, problems_, 1, 3, request_of(), context(pair)));
+  ASSERT_TRUE(judge_traces(*store, false, context(pair)));
+  EXPECT_EQ(pair.decodes(), decodes);
+
+  const auto traces = all_traces(*store);
+  ASSERT_EQ(traces.size(), 12U);
+  EXPECT_EQ(traces[1].key, (TraceKey{"p0", 1}));
+  EXPECT_NE(traces[0].tokens, traces[1].tokens);
+  for (const Trace& trace : traces) {
+    ASSERT_EQ(trace.ends.size(), trace.tokens.size());
+    EXPECT_EQ(trace.ends.empty() ? 0 : trace.ends.back(), trace.text.size());
+    const auto large = store->opinions(trace.key, Model::large);
+    ASSERT_TRUE(large);
+    EXPECT_EQ(large->of_asked.size(), trace.tokens.size());
+  }
+}
+
+TEST_F(Stages, WhatCannotBeAskedIsSaidAndLeftOut) {
+  problems_.push_back({.id = "long", .question = "z"});
+  auto store = Store::open(file_);
+  ASSERT_TRUE(store->add_problems(problems_));
+  auto pair = engine();
+  ASSERT_TRUE(write_traces(*store, problems_, 0, 3, request_of(), context(pair)));
+  EXPECT_EQ(said_, (std::vector<std::string>{"problem long is left out: the prompt is too long"}));
+  EXPECT_EQ(store->traces()->size(), 6U);
+}
+
+TEST_F(Stages, AFailedDecodeKeepsWhatIsDone) {
+  auto store = Store::open(file_);
+  ASSERT_TRUE(store->add_problems(problems_));
+  auto failing = engine([](std::uint64_t decode) { return decode == 100 ? -2 : 0; });
+  const auto failed = write_traces(*store, problems_, 0, 3, request_of(), context(failing));
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().kind, ErrorKind::decode_failed);
+  const auto kept = store->traces()->size();
+  EXPECT_GT(kept, 0U);
+  EXPECT_LT(kept, 6U);
+  auto pair = engine();
+  ASSERT_TRUE(write_traces(*store, problems_, 0, 3, request_of(), context(pair)));
+  // The same traces as without the failure.
+  auto other = Store::open(file_.string() + "2");
+  ASSERT_TRUE(other->add_problems(problems_));
+  auto fresh = engine();
+  ASSERT_TRUE(write_traces(*other, problems_, 0, 3, request_of(), context(fresh)));
+  const auto a = all_traces(*store), b = all_traces(*other);
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) EXPECT_EQ(a[i].tokens, b[i].tokens);
+  for (const char* ending : {"2", "2-wal", "2-shm"}) std::filesystem::remove(file_.string() + ending);
+}
+
+// A proof takes a sampled trace for what the large model alone would write from any of its places.
+TEST_F(Stages, WithItsSeedTheLargeModelWritesTheTraceAgainFromEveryPlace) {
+  auto pair = engine();
+  for (const eval::Problem& problem : problems_) {
+    auto request = request_of()(problem);
+    ASSERT_TRUE(request);
+    auto trace = sample_trace(pair, std::move(*request), {problem.id, 0}, 77, cancel_);
+    ASSERT_TRUE(trace) << trace.error().message;
+    trace->imported = true;  // so that the second arm has the trace's seed
+    ProofOptions options = proof_options();
+    for (std::uint32_t token = 1; token < extent_of(*trace, options.tags).last_thinking; token += 3) {
+      const auto texts = write_on(pair, *trace, token, options, problem, cancel_);
+      ASSERT_TRUE(texts) << texts.error().message;
+      ASSERT_EQ(texts->size(), 2U);
+      EXPECT_EQ((*texts)[1].arm, Arm::same);
+      EXPECT_EQ((*texts)[1].small_tokens, 0U);
+      // Budgets are not those of the whole text: only as far as neither closes the thinking by force.
+      const std::string rest = trace->text.substr(trace->begin_of(token));
+      const std::size_t common = std::min({rest.size(), (*texts)[1].text.size(), std::size_t{20}});
+      EXPECT_EQ((*texts)[1].text.substr(0, common), rest.substr(0, common));
+    }
+  }
+}
+
+TEST_F(Stages, AProofLetsTheSmallModelBegin) {
+  auto pair = engine();
+  auto request = request_of()(problems_[0]);
+  const auto trace = sample_trace(pair, std::move(*request), {"p0", 0}, 77, cancel_);
+  ASSERT_TRUE(trace);
+  const auto texts = write_on(pair, *trace, 2, proof_options(), problems_[0], cancel_);
+  ASSERT_TRUE(texts) << texts.error().message;
+  EXPECT_EQ((*texts)[0].arm, Arm::relay);
+  EXPECT_GT((*texts)[0].small_tokens, 0U);
+  EXPECT_LE((*texts)[0].small_tokens, 12U);
+  EXPECT_EQ((*texts)[1].arm, Arm::other);
+  EXPECT_EQ((*texts)[1].small_tokens, 0U);
+  // Nothing depends on what the engine did before.
+  auto fresh = engine();
+  const auto again = write_on(fresh, *trace, 2, proof_options(), problems_[0], cancel_);
+  EXPECT_EQ((*again)[0].text, (*texts)[0].text);
+  EXPECT_EQ((*again)[1].text, (*texts)[1].text);
+}
+
+TEST_F(Stages, AreStoppedByTheFlag) {
+  auto store = Store::open(file_);
+  ASSERT_TRUE(store->add_problems(problems_));
+  auto pair = engine();
+  cancel_ = true;
+  EXPECT_EQ(write_traces(*store, problems_, 0, 3, request_of(), context(pair)).error().kind, ErrorKind::cancelled);
+  cancel_ = false;
+  ASSERT_TRUE(write_traces(*store, problems_, 0, 3, request_of(), context(pair)));
+  cancel_ = true;
+  EXPECT_EQ(judge_traces(*store, false, context(pair)).error().kind, ErrorKind::cancelled);
+}
+
+TEST_F(Stages, TheStoreRefusesOtherQuestionsOfAnId) {
+  auto store = Store::open(file_);
+  ASSERT_TRUE(store->add_problems(problems_));
+  ASSERT_TRUE(store->add_problems(problems_));
+  const std::vector<eval::Problem> other{{.id = "p0", .question = "something else"}};
+  const auto refused = store->add_problems(other);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::usage);
+}
+
+}  // namespace
+}  // namespace relaygen::calibrate

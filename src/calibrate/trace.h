@@ -29,7 +29,7 @@ struct Trace {
   std::vector<TokenId> tokens{};      ///< what was generated
   std::vector<std::uint32_t> ends{};  ///< of each token: offset one past its last byte in `text`
   std::string text{};                 ///< bytes of the tokens
-  bool finished = false;              ///< it came to its own end
+  bool finished = false;              ///< it came to its own end, and its thinking too
 
   [[nodiscard]] std::uint32_t begin_of(std::size_t token) const { return token == 0 ? 0 : ends[token - 1]; }
 };

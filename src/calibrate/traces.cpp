@@ -1,5 +1,7 @@
 #include "calibrate/traces.h"
 
+#include <algorithm>
+
 namespace relaygen::calibrate {
 
 Result<Trace> sample_trace(Engine& engine, Request request, const TraceKey& key, std::uint64_t seed,
@@ -16,12 +18,14 @@ Result<Trace> sample_trace(Engine& engine, Request request, const TraceKey& key,
   if (auto ok = generation->run(engine, options); !ok) return tl::unexpected(ok.error());
   const auto& asked = generation->request();
   const auto ids = generation->log().ids();
+  const bool closed_by_force = std::ranges::any_of(
+      generation->log().records(), [](const TokenRecord& record) { return record.author == Author::forced; });
   Trace trace{.key = key,
               .seed = seed,
               .prompt = asked.prompt,
               .prompt_state = asked.prompt_state,
               .tokens = {ids.begin() + static_cast<std::ptrdiff_t>(asked.prompt.size()), ids.end()},
-              .finished = generation->finish() == FinishReason::stop};
+              .finished = generation->finish() == FinishReason::stop && !closed_by_force};
   spell(trace, engine.vocabulary());
   return trace;
 }

@@ -145,10 +145,12 @@ std::set<std::string> openers(const std::string& thinking) {
 }
 
 TEST(Discovery, FindsWordsThatSentencesAndClausesBeginWith) {
-  const auto found = openers("Let me check: 2 + 2. That means it is 4, so the end comes; well, it does.\n\nThus, 3 is it.");
+  const auto found =
+      openers("Let me check: 2 + 2. That means it is 4, so the end comes; well, it does.\n\nThus, 3 is it.");
   for (const char* wanted : {"Let me check:", "That means", "That", "Thus,", "Let", "Let me", "well,"})
     EXPECT_TRUE(found.contains(wanted)) << wanted;
-  for (const char* wrong : {"Thus", "check", "2", "end", "it", "means", "so", "so the"}) EXPECT_FALSE(found.contains(wrong)) << wrong;
+  for (const char* wrong : {"Thus", "check", "2", "end", "it", "means", "so", "so the"})
+    EXPECT_FALSE(found.contains(wrong)) << wrong;
 }
 
 TEST(Discovery, KnowsOtherScripts) {

@@ -15,20 +15,14 @@ namespace {
 constexpr std::size_t kMostDiscovered = 200;
 constexpr std::size_t kFewProblems = 10;
 
-// What one pass over the traces needs to know.
-struct Problems {
-  explicit Problems(const Analysis& analysis) {
-    for (std::uint32_t i = 0; i < analysis.problems.size(); ++i) index[analysis.problems[i].id] = i;
-  }
-  std::map<std::string, std::uint32_t> index;
-};
-
+// What to do with each trace of a split that holds any thinking.
 using Visit = std::function<Status(std::uint32_t problem, const Trace& trace, const Extent& extent)>;
 
 Status for_each_of(const Store& store, const Analysis& analysis, Split split, const Visit& visit) {
-  const Problems problems(analysis);
+  std::map<std::string, std::uint32_t> index;
+  for (std::uint32_t i = 0; i < analysis.problems.size(); ++i) index[analysis.problems[i].id] = i;
   return store.for_each([&](const Trace& trace) -> Status {
-    const std::uint32_t problem = problems.index.at(trace.key.problem);
+    const std::uint32_t problem = index.at(trace.key.problem);
     if (analysis.splits[problem] != split) return std::monostate{};
     const Extent extent = extent_of(trace, analysis.options.tags);
     if (extent.first_thinking >= extent.last_thinking) return std::monostate{};
@@ -58,7 +52,7 @@ Status find_candidates(const Store& store, Analysis& analysis) {
   if (auto ok = for_each_of(store, analysis, Split::selection, read); !ok) return ok;
   for (const auto& found :
        discovery.frequent(analysis.options.min_count, analysis.options.min_problems, kMostDiscovered)) {
-    // "So" with and without what follows is one word to the matcher only where a space says so.
+    // "So" and "So " would claim the same places.
     if (known.contains(found.text) || known.contains(found.text + " ")) continue;
     known.insert(found.text);
     analysis.candidates.push_back({.text = found.text, .discovered = true});
@@ -90,7 +84,13 @@ Status score_candidates(const Store& store, Analysis& analysis) {
     return fail(ErrorKind::bad_input, "There is no trace to score yet: no model has read one",
                 "run the stages traces and margins first");
   }
-  for (auto& score : scoring.scores()) analysis.candidates[score.cue].score = std::move(score);
+  for (auto& score : scoring.scores()) {
+    if (analysis.options.rule == Rule::effect && !score.judged) {
+      return fail(ErrorKind::bad_input, "The large model has not read all of these traces, and the effect rule asks it",
+                  "run the stage margins with -m, or choose with --rule published");
+    }
+    analysis.candidates[score.cue].score = std::move(score);
+  }
   return std::monostate{};
 }
 
@@ -213,7 +213,7 @@ void decide_effect(Analysis& analysis) {
   for (auto& one : analysis.candidates) {
     if (is_rare(one, options)) continue;
     one.adjusted_p = adjusted[next++];
-    const bool safe = one.adjusted_p <= options.false_rate;
+    const bool safe = one.score.safe.value >= options.min_safe && one.adjusted_p <= options.false_rate;
     if (is_harmful(one, options)) {
       one.decision = Decision::harmful;
     } else if (is_harmless(one, options) || safe) {

@@ -42,8 +42,13 @@ void print_cues(const Profile& profile, bool selected) {
     out("  {:<22}{:>7}{:>10}{:>22}{:>28}{:>28}\n", "cue", "count", "problems", "refused nothing of", "paper's score",
         "a handoff loses, points");
   }
+  std::size_t absent = 0;
   for (std::size_t i = 0; i < profile.cues.size(); ++i) {
     if (profile.cues[i].selected != selected) continue;
+    if (!selected && evidence && profile.evidence[i].count == 0) {
+      ++absent;
+      continue;
+    }
     if (!evidence) {
       out("  {}\n", quoted(profile.cues[i].text));
       continue;
@@ -52,6 +57,7 @@ void print_cues(const Profile& profile, bool selected) {
     out("  {:<22}{:>7}{:>10}{:>22}{:>28}{:>28}{}\n", quoted(profile.cues[i].text), one.count, one.problems,
         percent(one.safe), score(one.published_score), points(one.loss), selected ? "" : "  " + one.decision);
   }
+  if (absent > 0) out("  and {} that did not occur\n", absent);
 }
 
 Result<int> show(const std::string& file) {

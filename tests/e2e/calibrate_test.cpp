@@ -196,13 +196,41 @@ TEST_F(Calibrate, BadInputGetsASentence) {
 
 TEST_F(Calibrate, TooLittleToSayAnything) {
   expect_sentence(run("--first 3 -k 1 --proof 0 -q -o " + path("p.json")), 6,
-                  "There are traces of 3 problems, and a cue has to occur in at least 8");
+                  "There are 3 problems, and a cue has to occur in at least 8");
   std::string other;
   for (int i = 0; i < 12; ++i)
     other +=
         "{\"question\": \"What is " + std::to_string(i) + "?\", \"text\": \"<|thought|>So, it is.<|/thought|>1\"}\n";
   expect_sentence(run("--traces " + write("o.jsonl", other) + " --proof 0 -q -o " + path("o.json")), 6,
                   "has an end of thinking (</think>)");
+}
+
+TEST_F(Calibrate, CutOffTextsCountAsFarAsTheyGo) {
+  std::string rows, row;
+  std::ifstream problems(kProblems);
+  for (int i = 0; i < 12 && std::getline(problems, row); ++i) {
+    Json json = Json::parse(row);
+    const auto solution = json["solution"].get<std::string>();
+    if (i < 5) json["solution"] = solution.substr(0, solution.size() / 2);
+    rows += json.dump() + "\n";
+  }
+  const auto result = run("--traces " + write("t.jsonl", rows) +
+                          " --proof 0 --rule published --min-count 2 --min-problems 2 -q -o " + path("p.json"));
+  EXPECT_EQ(result.code, 0) << result.error;
+  EXPECT_TRUE(holds(result.error, "5 of 12 traces have no end of thinking")) << result.error;
+  EXPECT_TRUE(holds(result.output, "12 problems, 12 traces")) << result.output;
+}
+
+TEST_F(Calibrate, TheSmallModelAloneCanOnlyScoreAsThePaperDoes) {
+  const std::string small = std::string("-ms ") + RELAYGEN_SOURCE_DIR + "/models/demo/relaygen-demo-small.gguf ";
+  expect_sentence(run(small + imported("--rule effect -o " + path("p.json"))), 2,
+                  "asks a large model, and there is none");
+  const auto result = run(small + imported("--json -o " + path("p.json")));
+  ASSERT_EQ(result.code, 0) << result.error;
+  for (const auto& cue : Json::parse(result.output)["cues"]) EXPECT_FALSE(cue.contains("safe"));
+  EXPECT_EQ(read_profile(path("p.json"))->large.name, "");
+  expect_sentence(run("--stage cues --min-count 5 --min-problems 4 -q --db " + path("p.db")), 6,
+                  "The large model has not read all of these traces");
 }
 
 TEST_F(Calibrate, NoCueQualifies) {

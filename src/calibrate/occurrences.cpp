@@ -37,6 +37,25 @@ class Sentences {
   std::vector<std::uint64_t> ends_;
 };
 
+// All that fires, in order of its end. Under the published rules the matcher tells one string for each place, which is
+// what a relay needs; the reference scores each string by itself ("another" is one of "other" too).
+std::vector<CueMatch> matches(std::string_view thinking, const CueSet& cues) {
+  std::vector<CueMatch> fired;
+  if (cues.rules() == Rules::exact) {
+    CueMatcher matcher;
+    matcher.feed(cues, thinking, fired);
+    matcher.finish(cues, fired);
+    return fired;
+  }
+  for (std::uint32_t cue = 0; cue < cues.cues().size(); ++cue) {
+    const auto& [text, selected] = cues.cues()[cue];
+    for (auto at = thinking.find(text); selected && at != std::string_view::npos; at = thinking.find(text, at + 1))
+      fired.push_back({cue, at, at + text.size()});
+  }
+  std::ranges::stable_sort(fired, {}, &CueMatch::end);
+  return fired;
+}
+
 bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 }  // namespace
@@ -44,10 +63,7 @@ bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 std::vector<Occurrence> find_occurrences(const Trace& trace, const Extent& extent, const CueSet& cues,
                                          std::uint32_t most_tokens) {
   const std::string_view thinking = thinking_of(trace, extent);
-  std::vector<CueMatch> fired;
-  CueMatcher matcher;
-  matcher.feed(cues, thinking, fired);
-  matcher.finish(cues, fired);
+  const std::vector<CueMatch> fired = matches(thinking, cues);
   Sentences sentences(thinking, cues.rules());
   std::vector<Occurrence> found;
   for (const CueMatch& match : fired) {

@@ -180,7 +180,10 @@ Result<calibrate::AnalysisOptions> analysis_options(const CalibrateFlags& flags)
   std::vector<std::string> files = flags.candidate_files;
   if (files.empty()) {
     auto folder = bundled_folder();
-    if (!folder) return tl::unexpected(folder.error());
+    if (!folder) {
+      return fail(ErrorKind::bad_input, "the published candidates are not there: " + folder.error().message,
+                  "give --candidates FILE, or set RELAYGEN_DATA to the folder that holds models/demo and profiles");
+    }
     files.push_back(*folder / "profiles/candidates/published.json");
   }
   for (const auto& file : files) {

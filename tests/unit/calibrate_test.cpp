@@ -117,6 +117,17 @@ TEST(Occurrences, ATokenThatHoldsMoreThanTheCueBelongsToTheLargeModel) {
   EXPECT_EQ(behind(trace, found), (std::vector<std::string>{" end."}));
 }
 
+TEST(Occurrences, UnderThePublishedRulesEachStringIsLookedForByItself) {
+  const Trace trace = trace_from({"also,", " another", " x", "."}, PromptState::thinking);
+  const CueSet cues = cue_set({"so,", "also,", "other", "another", "x."}, {}, Rules::published);
+  std::vector<std::pair<std::uint32_t, std::string>> found;
+  for (const auto& one : find_occurrences(trace, extent_of(trace, kTags), cues, 0))
+    found.emplace_back(one.cue, text_of(trace, one.after));
+  const std::vector<std::pair<std::uint32_t, std::string>> expected{
+      {0, " another x."}, {1, " another x."}, {2, " x."}, {3, " x."}};
+  EXPECT_EQ(found, expected);
+}
+
 TEST(Occurrences, HandoffsLeaveOutWhatStandsInASmallSegment) {
   const Trace trace = trace_from({"So,", " a,", " so,", " b", ".", " c", " so,", " d", "."}, PromptState::thinking);
   const auto found = find_occurrences(trace, extent_of(trace, kTags), cue_set({"So,", "so,"}), 0);

@@ -48,12 +48,17 @@ def perplexity_ms(args, folder, text):
     path = os.path.join(folder, "text.txt")
     with open(path, "w") as file:
         file.write(text)
-    _, done = timed([args.perplexity, "-m", args.model, "-f", path, "-c", str(WINDOW), "-b", str(WINDOW), "-ub", "512", "-t",
-                     str(args.threads)])
-    found = re.search(r"prompt eval time\s*=\s*([\d.]+) ms\s*/\s*(\d+) tokens", done.stdout + done.stderr)
-    if not found:
-        raise SystemExit("llama-perplexity printed no time")
-    return float(found.group(1)) / int(found.group(2))
+    command = [args.perplexity, "-m", args.model, "-f", path, "-c", str(WINDOW), "-b", str(WINDOW), "-ub", "512", "-t",
+               str(args.threads)]
+    begin = chunks = None
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        for line in process.stdout:  # from the first chunk to the result
+            found = re.search(r"calculating perplexity over (\d+) chunks", line)
+            if found:
+                begin, chunks = time.perf_counter(), int(found.group(1))
+            if "Final estimate" in line and begin is not None:
+                return 1000 * (time.perf_counter() - begin) / (chunks * WINDOW)
+    raise SystemExit("llama-perplexity gave no result")
 
 
 def main():

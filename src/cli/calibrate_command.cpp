@@ -160,10 +160,10 @@ class Calibration {
     input_.emplace(std::move(*input));
     // What would be the end of it is said before anything is written.
     if (const auto problems = input_->problems.size(); problems < options_.min_problems) {
-      return fail(ErrorKind::bad_input,
-                  fmt::format("There are {} problems, and a cue has to occur in at least {}", problems,
-                              options_.min_problems),
-                  "give more problems, or a smaller --min-problems");
+      return fail(
+          ErrorKind::bad_input,
+          fmt::format("There are {} problems, and a cue has to occur in at least {}", problems, options_.min_problems),
+          "give more problems, or a smaller --min-problems");
     }
     auto pair = load_for_reading(flags_);
     if (!pair) return tl::unexpected(pair.error());

@@ -53,8 +53,8 @@ std::string calibration_table(const calibrate::Analysis& analysis, const calibra
                       "nothing refused", "paper's score", "flips and own", "loss, points");
   for (const Candidate* one : frequent) {
     text += fmt::format("{:<20}{:<11}{:>6}{:>9}  {:<20}{:<27}{:<16}{}\n", one->text, name(one->decision),
-                        one->score.count, one->score.problems, one->score.judged ? percent(one->score.safe) : "", score(one->score.published),
-                        proof(*one), loss(*one));
+                        one->score.count, one->score.problems, one->score.judged ? percent(one->score.safe) : "",
+                        score(one->score.published), proof(*one), loss(*one));
   }
   const auto& handover = findings.handover;
   text += fmt::format("\n{} cues hand over {} of the thinking in {:.1f} segments a trace", selected,

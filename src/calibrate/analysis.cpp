@@ -74,6 +74,7 @@ Status score_candidates(const Store& store, Analysis& analysis) {
     const auto large = store.opinions(trace.key, Model::large);
     if (!large) return tl::unexpected(large.error());
     if (small->margin.size() != trace.tokens.size()) return std::monostate{};
+    if (!large->margin.empty() && large->margin.size() != trace.tokens.size()) return std::monostate{};
     any = true;
     scoring.add(problem, trace, extent, find_occurrences(trace, extent, *cues, analysis.options.max_small_tokens),
                 sentence_tails(trace, extent, analysis.options.rules), *small, *large);

@@ -92,6 +92,7 @@ class Reader {
       return std::monostate{};
     const auto large = store_.opinions(trace.key, Model::large);
     if (!large) return tl::unexpected(large.error());
+    if (!large->margin.empty() && large->margin.size() != trace.tokens.size()) return std::monostate{};
     const auto found = find_occurrences(trace, extent, cues_, analysis_.options.max_small_tokens);
     const Split split = analysis_.splits[problem];
     if (split == Split::selection) add_margins(trace, extent, found, *small);

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "io/settings.h"
@@ -78,6 +79,13 @@ std::vector<std::string> texts_of(const std::string& json) {
   return texts;
 }
 
+// Offsets that a reader may rely on.
+bool is_whole(const Trace& trace) {
+  return trace.ends.size() == trace.tokens.size() && std::ranges::is_sorted(trace.ends) &&
+         (trace.ends.empty() ? 0 : trace.ends.back()) == trace.text.size() && !trace.prompt.empty() &&
+         trace.prompt_state <= PromptState::answering;
+}
+
 Arm arm_of(const std::string& word) {
   for (const Arm arm : {Arm::same, Arm::other}) {
     if (word == name(arm)) return arm;
@@ -112,6 +120,11 @@ class Store::Impl {
       while (row.executeStep()) found.insert(key_of(row));
       return found;
     });
+  }
+
+  [[nodiscard]] tl::unexpected<Error> damaged(const std::string& what) const {
+    return fail(ErrorKind::bad_input, fmt::format("{} is damaged: {} is not whole", file.name, what),
+                "restore a copy, or name another file with --db");
   }
 
   // One row in one transaction, which is what a statement by itself is.
@@ -235,6 +248,7 @@ Status Store::for_each(const std::function<Status(const Trace&)>& visit) const {
                   .ends = numbers_of<std::uint32_t>(row.getColumn(8)),
                   .text = bytes_of(row.getColumn(9)),
                   .finished = row.getColumn(4).getInt() != 0};
+      if (!is_whole(trace)) return impl_->damaged("a trace of " + trace.key.problem);
       if (auto ok = visit(trace); !ok) return ok;
     }
     return std::monostate{};
@@ -267,11 +281,17 @@ Result<Opinions> Store::opinions(const TraceKey& trace, Model model) const {
     bind_key(row, trace);
     row.bind(3, std::string(relaygen::name(model)));
     if (!row.executeStep()) return Opinions{};
-    return Opinions{.margin = numbers_of<float>(row.getColumn(0)),
-                    .logprob = numbers_of<float>(row.getColumn(1)),
-                    .entropy = numbers_of<float>(row.getColumn(2)),
-                    .top = numbers_of<TokenId>(row.getColumn(3)),
-                    .of_asked = numbers_of<float>(row.getColumn(4))};
+    Opinions opinions{.margin = numbers_of<float>(row.getColumn(0)),
+                      .logprob = numbers_of<float>(row.getColumn(1)),
+                      .entropy = numbers_of<float>(row.getColumn(2)),
+                      .top = numbers_of<TokenId>(row.getColumn(3)),
+                      .of_asked = numbers_of<float>(row.getColumn(4))};
+    const std::size_t tokens = opinions.margin.size();
+    for (const std::size_t size : {opinions.logprob.size(), opinions.entropy.size(), opinions.top.size(),
+                                   model == Model::large ? opinions.of_asked.size() : tokens}) {
+      if (size != tokens) return impl_->damaged("what the models think of " + trace.problem);
+    }
+    return opinions;
   });
 }
 

@@ -319,6 +319,7 @@ class Calibration {
 
   // In steps, so that a candidate about which few places decide takes no more of them.
   Status prove() {
+    if (auto ok = store_.settle("proof", {{"max_small_tokens", options_.max_small_tokens}}); !ok) return ok;
     for (const std::uint32_t parts : {1U, 2U, 4U}) {
       const auto analysis = cal::analyse(store_, options_);
       if (!analysis) return tl::unexpected(analysis.error());

@@ -200,6 +200,19 @@ TEST_F(Stages, AreStoppedByTheFlag) {
   EXPECT_EQ(judge_traces(*store, false, context(pair)).error().kind, ErrorKind::cancelled);
 }
 
+TEST_F(Stages, ADamagedTraceOrOpinionIsSaid) {
+  auto store = Store::open(file_);
+  ASSERT_TRUE(store->add_problems(problems_));
+  Trace trace{.key = {"p0", 0}, .prompt = {0}, .tokens = {1, 2}, .ends = {1}, .text = "a"};
+  ASSERT_TRUE(store->put(trace));
+  const auto read = store->for_each([](const Trace&) -> Status { return std::monostate{}; });
+  ASSERT_FALSE(read);
+  EXPECT_NE(read.error().message.find("is damaged: a trace of p0 is not whole"), std::string::npos);
+  Opinions opinions{.margin = {0.5F, 0.5F}, .logprob = {-1}, .entropy = {1, 1}, .top = {1, 2}, .of_asked = {}};
+  ASSERT_TRUE(store->put(trace.key, Model::small, opinions));
+  EXPECT_FALSE(store->opinions(trace.key, Model::small));
+}
+
 TEST_F(Stages, TheStoreRefusesOtherQuestionsOfAnId) {
   auto store = Store::open(file_);
   ASSERT_TRUE(store->add_problems(problems_));

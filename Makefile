@@ -122,6 +122,7 @@ format:
 format-check:
 	@scripts/install-deps format
 	@scripts/quiet build/format.log "checking the format (\`make format\` repairs it)" clang-format-14 --dry-run --Werror $(sources)
+	@if grep -nE 'for \([^;]* : [^;]*\)(\[|\.at\()' $(sources); then echo "A loop over a part of a temporary reads what is gone: give the whole a name." >&2; exit 1; fi
 
 tidy:
 	$(call build,release)

@@ -15,6 +15,10 @@ namespace {
 constexpr std::size_t kMostDiscovered = 200;
 constexpr std::size_t kFewProblems = 10;
 
+bool counts(const Trace& trace, const AnalysisOptions& options) {
+  return !options.rounds || trace.key.sample < *options.rounds;
+}
+
 // What to do with each trace of a split that holds any thinking.
 using Visit = std::function<Status(std::uint32_t problem, const Trace& trace, const Extent& extent)>;
 
@@ -22,6 +26,7 @@ Status for_each_of(const Store& store, const Analysis& analysis, Split split, co
   std::map<std::string, std::uint32_t> index;
   for (std::uint32_t i = 0; i < analysis.problems.size(); ++i) index[analysis.problems[i].id] = i;
   return store.for_each([&](const Trace& trace) -> Status {
+    if (!counts(trace, analysis.options)) return std::monostate{};
     const std::uint32_t problem = index.at(trace.key.problem);
     if (analysis.splits[problem] != split) return std::monostate{};
     const Extent extent = extent_of(trace, analysis.options.tags);
@@ -103,7 +108,8 @@ Status add_proofs(const Store& store, Analysis& analysis) {
   for (const auto& text : *texts) written[{text.trace, text.token, text.arm}] = &text;
   const auto cues = cues_of(analysis.candidates, analysis.options.rules);
   if (!cues) return tl::unexpected(cues.error());
-  std::map<std::uint32_t, std::vector<PlaceOutcome>> outcomes;
+  std::vector<ProofPlace> places;
+  std::vector<PlaceOutcome> outcomes;  // at each of them
   const auto read = [&](std::uint32_t index, const Trace& trace, const Extent& extent) -> Status {
     const eval::Problem& problem = analysis.problems[index];
     const auto own = answer_of(trace, extent, problem);
@@ -117,6 +123,9 @@ Status add_proofs(const Store& store, Analysis& analysis) {
       if (relay == nullptr || again == nullptr) continue;
       const auto& same = trace.imported ? again->answer : own;
       const auto& other = trace.imported ? own : again->answer;
+      // Where the large model alone comes to no end, or nobody to an answer, there is nothing to compare.
+      if (trace.imported && !again->finished) continue;
+      if (!relay->answer && !same && !other) continue;
       PlaceOutcome outcome{.problem = problem.id,
                            .flipped = !same_answer(relay->answer, same, problem.kind),
                            .own_flipped = !same_answer(other, same, problem.kind)};
@@ -128,12 +137,26 @@ Status add_proofs(const Store& store, Analysis& analysis) {
         outcome.right_same = right(same);
         outcome.right_other = right(other);
       }
-      outcomes[one.cue].push_back(std::move(outcome));
+      places.push_back({trace.key, one.cue, one.after.first});
+      outcomes.push_back(std::move(outcome));
     }
     return std::monostate{};
   };
   if (auto ok = for_each_of(store, analysis, Split::selection, read); !ok) return ok;
-  for (const auto& [cue, list] : outcomes) analysis.candidates[cue].proof = summarise_proof(list);
+  std::set<ProofPlace> chosen(places.begin(), places.end());
+  if (analysis.options.proof_places) {
+    std::vector<std::uint32_t> everyone(analysis.candidates.size());
+    std::iota(everyone.begin(), everyone.end(), 0U);
+    const auto all = places_of(store, analysis, everyone);
+    if (!all) return tl::unexpected(all.error());
+    const auto some = choose_places(*all, *analysis.options.proof_places, analysis.options.seed);
+    chosen = {some.begin(), some.end()};
+  }
+  std::map<std::uint32_t, std::vector<PlaceOutcome>> of_candidate;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (chosen.contains(places[i])) of_candidate[places[i].cue].push_back(outcomes[i]);
+  }
+  for (const auto& [cue, list] : of_candidate) analysis.candidates[cue].proof = summarise_proof(list);
   return std::monostate{};
 }
 
@@ -141,6 +164,7 @@ Status count_traces(const Store& store, Analysis& analysis) {
   std::set<std::string> problems;
   std::uint64_t unended = 0;
   const auto read = [&](const Trace& trace) -> Status {
+    if (!counts(trace, analysis.options)) return std::monostate{};
     const Extent extent = extent_of(trace, analysis.options.tags);
     ++analysis.traces;
     analysis.tokens += trace.tokens.size();
@@ -335,11 +359,17 @@ Result<Analysis> analyse(const Store& store, const AnalysisOptions& options) {
 }
 
 bool is_settled(const Analysis& analysis) {
-  return std::ranges::none_of(analysis.candidates, [&](const Candidate& one) {
-    if (one.decision == Decision::rare) return false;
-    if (analysis.options.rule == Rule::published) return one.score.published.low <= 0 && one.score.published.high > 0;
-    return one.score.safe.low < analysis.options.min_safe && one.score.safe.high >= analysis.options.min_safe;
-  });
+  const auto& options = analysis.options;
+  const bool any =
+      std::ranges::any_of(analysis.candidates, [&](const Candidate& one) { return !is_rare(one, options); });
+  return any && std::ranges::none_of(analysis.candidates, [&](const Candidate& one) {
+           // Twice as many occurrences are what another round or two may bring.
+           if (is_rare(one, options))
+             return one.score.problems >= options.min_problems && 2 * one.score.count >= options.min_count;
+           if (analysis.options.rule == Rule::published)
+             return one.score.published.low <= 0 && one.score.published.high > 0;
+           return one.score.safe.low < analysis.options.min_safe && one.score.safe.high >= analysis.options.min_safe;
+         });
 }
 
 std::vector<std::uint32_t> worth_proving(const Analysis& analysis) {

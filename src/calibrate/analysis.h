@@ -53,6 +53,9 @@ struct AnalysisOptions {
   std::uint64_t seed = 0;
   std::uint32_t resamples = 2000;
   TypicalCriterion typical{};
+  /// What counts of the store, so that a calibration that goes on decides as if it had not stopped: rounds of traces, and
+  /// places of each candidate's proof (as choose_places chooses them). None: everything.
+  std::optional<std::uint32_t> rounds{}, proof_places{};
 };
 
 /// One candidate with everything that is known of it.

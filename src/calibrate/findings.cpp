@@ -279,6 +279,7 @@ Status compare_answers(const Store& store, const Analysis& analysis, Findings& f
     const auto& problem = *problems.at(trace.key.problem);
     const auto large = answer_of(trace, extent_of(trace, analysis.options.tags), problem);
     const auto& small = found->second->answer;
+    if (!large && !small) return std::monostate{};  // nothing to compare
     const bool same = same_answer(large, small, problem.kind);
     auto& result = agreed[problem.id];
     ++result.samples;

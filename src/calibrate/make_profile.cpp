@@ -79,7 +79,7 @@ Profile make_profile(const Analysis& analysis, const Findings& findings, const P
   }
   const Thresholds& thresholds = findings.thresholds;
   if (thresholds.verify_epsilon > 0) {
-    profile.thresholds.verify_epsilon = plain(thresholds.verify_epsilon);
+    profile.thresholds.verify_epsilon = std::max(1e-5, plain(thresholds.verify_epsilon));
     profile.thresholds.verify_delta = plain(std::sqrt(thresholds.verify_epsilon));
   }
   if (thresholds.guard_margin) profile.thresholds.guard_margin = plain(*thresholds.guard_margin);

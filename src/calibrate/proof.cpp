@@ -116,6 +116,7 @@ Result<std::vector<ProofText>> write_on(Engine& engine, const Trace& trace, std:
     request.prompt_state = options.tags.ends.empty() ? trace.prompt_state : PromptState::thinking;
     request.policy.handoffs = arm == Arm::relay ? HandoffRule::opening : HandoffRule::never;
     request.policy.max_small_tokens = options.max_small_tokens;
+    if (auto none = CueSet::build({}, options.rules)) request.cues = std::move(*none);
     if (arm == Arm::other) request.seed = other_seed(trace.seed);
     auto generation = Generation::create(engine, std::move(request));
     if (!generation) return tl::unexpected(generation.error());

@@ -41,6 +41,7 @@ struct ProofOptions {
   Budgets budgets{};
   ThinkingTags tags{};
   std::uint32_t max_small_tokens = 64;
+  Rules rules = Rules::exact;  ///< for the end of the small model's sentence
 };
 
 /// Writes on from a place, once for each arm. The second takes over what the first left in the caches; nothing comes

@@ -156,8 +156,13 @@ Status write_proofs(Store& store, std::span<const ProofPlace> places, const Proo
       if (context.cancel->load()) return stopped();
       const auto texts =
           write_on(*context.engine, trace, token, options, *problems[trace.key.problem], *context.cancel);
-      if (!texts) return tl::unexpected(texts.error());
-      if (auto ok = store.put(*texts); !ok) return ok;
+      if (!texts && (is_of_one_input(texts.error()) || texts.error().kind == ErrorKind::usage)) {
+        say(context, fmt::format("a place of trace {} is left out: {}", shown(trace.key), texts.error().message));
+      } else if (!texts) {
+        return tl::unexpected(texts.error());
+      } else if (auto ok = store.put(*texts); !ok) {
+        return ok;
+      }
       pace.step();
     }
     return std::monostate{};

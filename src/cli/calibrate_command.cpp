@@ -142,6 +142,8 @@ OrderedJson sampling_to_json(const CalibrateFlags& flags, const Input& input, st
           {"seed", seed},
           {"budget", flags.generation.budgets.total},
           {"thinking_budget", flags.generation.budgets.thinking},
+          {"answer_budget", flags.generation.budgets.answer},
+          {"penalty_last_n", sampling.penalty_last_n},
           {"system_prompt", flags.generation.system},
           {"template", input.prompt.text()},
           {"imported", !input.texts.empty()}};
@@ -159,11 +161,13 @@ class Calibration {
     if (!input) return tl::unexpected(input.error());
     input_.emplace(std::move(*input));
     // What would be the end of it is said before anything is written.
-    if (const auto problems = input_->problems.size(); problems < options_.min_problems) {
-      return fail(
-          ErrorKind::bad_input,
-          fmt::format("There are {} problems, and a cue has to occur in at least {}", problems, options_.min_problems),
-          "give more problems, or a smaller --min-problems");
+    const auto splits = cal::split_problems(input_->problems, options_.seed);
+    const auto choosing = std::ranges::count(splits, cal::Split::selection);
+    if (choosing < static_cast<std::ptrdiff_t>(options_.min_problems)) {
+      return fail(ErrorKind::bad_input,
+                  fmt::format("There are {} problems, {} of which choose, and a cue has to occur in at least {}",
+                              input_->problems.size(), choosing, options_.min_problems),
+                  "give more problems, or a smaller --min-problems");
     }
     auto pair = load_for_reading(flags_);
     if (!pair) return tl::unexpected(pair.error());
@@ -218,7 +222,8 @@ class Calibration {
     return {.sampling = flags_.generation.sampling,
             .budgets = flags_.generation.budgets,
             .tags = options_.tags,
-            .max_small_tokens = options_.max_small_tokens};
+            .max_small_tokens = options_.max_small_tokens,
+            .rules = options_.rules};
   }
 
   Status settle() {
@@ -244,7 +249,11 @@ class Calibration {
         return ok;
       if (sample + 1 == flags_.samples || !flags_.runs("margins")) continue;
       if (auto ok = cal::judge_traces(store_, false, context_); !ok) return ok;
-      const auto analysis = cal::analyse(store_, options_);
+      // Of what an interrupted run wrote of later rounds nothing counts here.
+      cal::AnalysisOptions so_far = options_;
+      so_far.rounds = sample + 1;
+      so_far.proof_places = 0;
+      const auto analysis = cal::analyse(store_, so_far);
       if (analysis && cal::is_settled(*analysis)) {
         if (!flags_.quiet) {
           progress_.clear();
@@ -319,15 +328,20 @@ class Calibration {
 
   // In steps, so that a candidate about which few places decide takes no more of them.
   Status prove() {
-    if (auto ok = store_.settle("proof", {{"max_small_tokens", options_.max_small_tokens}}); !ok) return ok;
+    if (auto ok = store_.settle("proof", {{"max_small_tokens", options_.max_small_tokens}, {"rules", flags_.rules}});
+        !ok)
+      return ok;
+    cal::AnalysisOptions so_far = options_;
+    so_far.proof_places = 0;  // what the steps before this one looked at
     for (const std::uint32_t parts : {1U, 2U, 4U}) {
-      const auto analysis = cal::analyse(store_, options_);
+      const auto analysis = cal::analyse(store_, so_far);
       if (!analysis) return tl::unexpected(analysis.error());
       const auto places = cal::places_of(store_, *analysis, cal::worth_proving(*analysis));
       if (!places) return tl::unexpected(places.error());
       const std::uint32_t count = (flags_.proofs * parts + 3) / 4;
       const auto chosen = cal::choose_places(*places, count, options_.seed);
       if (auto ok = cal::write_proofs(store_, chosen, proof_options(), context_); !ok) return ok;
+      so_far.proof_places = count;
     }
     return std::monostate{};
   }

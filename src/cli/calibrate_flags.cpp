@@ -154,7 +154,9 @@ Status check_calibrate_flags(const CalibrateFlags& flags) {
     return fail(ErrorKind::usage, "there is no place to keep what is measured",
                 "name the profile with -o FILE, or a database with --db FILE");
   }
-  if (!flags.output.empty() && flags.output == flags.database())
+  std::error_code ignored;
+  if (!flags.output.empty() && std::filesystem::weakly_canonical(flags.output, ignored) ==
+                                   std::filesystem::weakly_canonical(flags.database(), ignored))
     return fail(ErrorKind::usage, "the profile and the database are one file", "give --db another name");
   if (flags.needs_models() && flags.problems.empty() && flags.traces.empty() && !flags.models.bundled()) {
     return fail(ErrorKind::usage, "there is nothing to calibrate on",

@@ -118,12 +118,15 @@ TEST_F(Calibrate, TheSameSeedAndTracesGiveTheSameBytes) {
   EXPECT_NE(read(path("other.json")), first);
 }
 
+// Several rounds and steps of a proof, so that a kill falls into each.
+constexpr const char* kSeveral = " --first 20 -k 2 --min-count 5 --min-problems 4 --proof 8 -q ";
+
 TEST_F(Calibrate, KilledTwentyTimesItMakesTheSameProfile) {
-  ASSERT_EQ(run(kSmall + ("-o " + path("whole/pair.json --db ") + path("whole.db"))).code,
+  ASSERT_EQ(run(kSeveral + ("-o " + path("whole/pair.json --db ") + path("whole.db"))).code,
             9);  // there is no such folder
   std::filesystem::create_directories(path("whole"));
-  ASSERT_EQ(run(kSmall + ("-o " + path("whole/pair.json --db ") + path("whole.db"))).code, 0);
-  const std::string again = kSmall + ("-o " + path("pair.json"));
+  ASSERT_EQ(run(kSeveral + ("-o " + path("whole/pair.json --db ") + path("whole.db"))).code, 0);
+  const std::string again = kSeveral + ("-o " + path("pair.json"));
   std::minstd_rand random(11);
   for (int i = 0; i < 20; ++i) run_and_kill("calibrate " + again, std::uniform_int_distribution<int>(20, 600)(random));
   const auto finished = run(again);
@@ -196,9 +199,9 @@ TEST_F(Calibrate, BadInputGetsASentence) {
 
 TEST_F(Calibrate, TooLittleToSayAnything) {
   expect_sentence(run("--first 3 -k 1 --proof 0 -q -o " + path("p.json")), 6,
-                  "There are 3 problems, and a cue has to occur in at least 8");
+                  "There are 3 problems, 3 of which choose, and a cue has to occur in at least 8");
   std::string other;
-  for (int i = 0; i < 12; ++i)
+  for (int i = 0; i < 14; ++i)
     other +=
         "{\"question\": \"What is " + std::to_string(i) + "?\", \"text\": \"<|thought|>So, it is.<|/thought|>1\"}\n";
   expect_sentence(run("--traces " + write("o.jsonl", other) + " --proof 0 -q -o " + path("o.json")), 6,
@@ -227,7 +230,8 @@ TEST_F(Calibrate, TheSmallModelAloneCanOnlyScoreAsThePaperDoes) {
                   "asks a large model, and there is none");
   const auto result = run(small + imported("--json -o " + path("p.json")));
   ASSERT_EQ(result.code, 0) << result.error;
-  for (const auto& cue : Json::parse(result.output)["cues"]) EXPECT_FALSE(cue.contains("safe"));
+  const Json json = Json::parse(result.output);
+  for (const auto& cue : json["cues"]) EXPECT_FALSE(cue.contains("safe"));
   EXPECT_EQ(read_profile(path("p.json"))->large.name, "");
   expect_sentence(run("--stage cues --min-count 5 --min-problems 4 -q --db " + path("p.db")), 6,
                   "The large model has not read all of these traces");

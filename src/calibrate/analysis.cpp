@@ -35,12 +35,6 @@ Status for_each_of(const Store& store, const Analysis& analysis, Split split, co
   });
 }
 
-Result<CueSet> cues_of(const std::vector<Candidate>& candidates, Rules rules) {
-  std::vector<Cue> cues;
-  for (const auto& one : candidates) cues.push_back({one.text, true});
-  return CueSet::build(cues, rules);
-}
-
 Status find_candidates(const Store& store, Analysis& analysis) {
   std::set<std::string> known;
   for (const auto& text : analysis.options.candidates) {
@@ -49,9 +43,7 @@ Status find_candidates(const Store& store, Analysis& analysis) {
   if (!analysis.options.discover) return std::monostate{};
   Discovery discovery;
   const auto read = [&](std::uint32_t problem, const Trace& trace, const Extent& extent) -> Status {
-    discovery.add(
-        std::string_view(trace.text).substr(extent.thinking_begin, extent.thinking_end - extent.thinking_begin),
-        problem);
+    discovery.add(thinking_of(trace, extent), problem);
     return std::monostate{};
   };
   if (auto ok = for_each_of(store, analysis, Split::selection, read); !ok) return ok;
@@ -252,15 +244,7 @@ void decide_effect(Analysis& analysis) {
 // Keeps the best of the selected candidates, as many as the target share takes.
 Status keep_target_share(const Store& store, Analysis& analysis) {
   if (!analysis.options.target_share) return std::monostate{};
-  const bool published = analysis.options.rule == Rule::published;
-  std::vector<std::uint32_t> order;
-  for (std::uint32_t i = 0; i < analysis.candidates.size(); ++i) {
-    if (analysis.candidates[i].selected()) order.push_back(i);
-  }
-  std::ranges::stable_sort(order, std::greater<>(), [&](std::uint32_t i) {
-    const CueScore& score = analysis.candidates[i].score;
-    return published ? score.published.value : score.safe.value;
-  });
+  const auto order = best_first(analysis, &Candidate::selected);
   const auto cues = cues_of(analysis.candidates, analysis.options.rules);
   if (!cues) return tl::unexpected(cues.error());
   std::vector<double> small(order.size());
@@ -268,12 +252,7 @@ Status keep_target_share(const Store& store, Analysis& analysis) {
   const auto read = [&](std::uint32_t, const Trace& trace, const Extent& extent) -> Status {
     const auto found = find_occurrences(trace, extent, *cues, analysis.options.max_small_tokens);
     thinking += extent.last_thinking - extent.first_thinking;
-    std::vector<bool> best(analysis.candidates.size(), false);
-    for (std::size_t step = 0; step < order.size(); ++step) {
-      best[order[step]] = true;
-      for (const auto& one : handoffs_of(found, best, analysis.options.min_large_tokens))
-        small[step] += one.after.size();
-    }
+    add_steps(analysis, order, found, small);
     return std::monostate{};
   };
   if (auto ok = for_each_of(store, analysis, Split::selection, read); !ok) return ok;
@@ -291,6 +270,35 @@ Status keep_target_share(const Store& store, Analysis& analysis) {
 }
 
 }  // namespace
+
+Result<CueSet> cues_of(const std::vector<Candidate>& candidates, Rules rules) {
+  std::vector<Cue> cues;
+  for (const auto& one : candidates) cues.push_back({one.text, true});
+  return CueSet::build(cues, rules);
+}
+
+std::vector<std::uint32_t> best_first(const Analysis& analysis, const std::function<bool(const Candidate&)>& which) {
+  std::vector<std::uint32_t> order;
+  for (std::uint32_t i = 0; i < analysis.candidates.size(); ++i) {
+    if (which(analysis.candidates[i])) order.push_back(i);
+  }
+  const bool published = analysis.options.rule == Rule::published;
+  std::ranges::stable_sort(order, std::greater<>(), [&](std::uint32_t i) {
+    const CueScore& score = analysis.candidates[i].score;
+    return published ? score.published.value : score.safe.value;
+  });
+  return order;
+}
+
+void add_steps(const Analysis& analysis, const std::vector<std::uint32_t>& order, std::span<const Occurrence> found,
+               std::vector<double>& tokens) {
+  std::vector<bool> best(analysis.candidates.size(), false);
+  for (std::size_t step = 0; step < order.size(); ++step) {
+    best[order[step]] = true;
+    for (const auto& one : handoffs_of(found, best, analysis.options.min_large_tokens))
+      tokens[step] += one.after.size();
+  }
+}
 
 std::string_view name(Split split) {
   switch (split) {

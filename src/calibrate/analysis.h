@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -91,6 +93,17 @@ struct Analysis {
 /// All places of the candidates, on the problems for selection, of finished traces.
 [[nodiscard]] Result<std::vector<ProofPlace>> places_of(const Store& store, const Analysis& analysis,
                                                         const std::vector<std::uint32_t>& candidates);
+
+/// All of them as candidates that fire.
+[[nodiscard]] Result<CueSet> cues_of(const std::vector<Candidate>& candidates, Rules rules);
+
+/// The candidates for which `which` holds, the best first by what the rule looks at.
+[[nodiscard]] std::vector<std::uint32_t> best_first(const Analysis& analysis,
+                                                    const std::function<bool(const Candidate&)>& which);
+
+/// Adds to tokens[i] what one trace hands over if the first i + 1 candidates of `order` are cues.
+void add_steps(const Analysis& analysis, const std::vector<std::uint32_t>& order, std::span<const Occurrence> found,
+               std::vector<double>& tokens);
 
 /// Benjamini-Hochberg's adjusted p, in the order given.
 [[nodiscard]] std::vector<double> adjust(const std::vector<double>& p);

@@ -80,7 +80,8 @@ class Reader {
     for (const auto& one : analysis.candidates) selected_.push_back(one.selected());
     findings.cue_margins.resize(analysis.candidates.size());
     for (std::uint32_t i = 0; i < analysis.problems.size(); ++i) index_[analysis.problems[i].id] = i;
-    rank_candidates();
+    order_ = best_first(analysis, [](const Candidate& one) { return one.decision != Decision::rare; });
+    step_tokens_.resize(order_.size());
   }
 
   Status read(const Trace& trace) {
@@ -101,6 +102,7 @@ class Reader {
     return std::monostate{};
   }
 
+  /// Once it is known who answers.
   void finish() {
     const double n = static_cast<double>(findings.variance.tokens);
     if (n > 0) {
@@ -119,29 +121,18 @@ class Reader {
       if (!refused_.empty())
         findings.thresholds.guard_catches = static_cast<double>(caught) / static_cast<double>(refused_.size());
     }
+    const bool small_answers = findings.answers.small_may_answer();
     std::vector<Part> thinking, all;
     for (const auto& [problem, sums] : shares_) {
       thinking.push_back({sums.small, sums.thinking});
-      all.push_back({sums.small + sums.answer, sums.all});
+      all.push_back({sums.small + (small_answers ? sums.answer : 0), sums.all});
     }
     findings.handover.share_of_thinking = ratio_of(thinking, analysis_.options.seed);
-    all_ = std::move(all);
+    findings.handover.share = ratio_of(all, analysis_.options.seed);
     if (traces_ > 0) findings.handover.handoffs = static_cast<double>(segments_) / static_cast<double>(traces_);
     if (segments_ > 0) findings.handover.segment_tokens = small_tokens_ / static_cast<double>(segments_);
     for (std::size_t i = 0; i < order_.size(); ++i)
       findings.steps.push_back({order_[i], thinking_tokens_ > 0 ? step_tokens_[i] / thinking_tokens_ : 0});
-  }
-
-  /// Once it is known who answers.
-  void finish_share() {
-    if (!findings.answers.small_may_answer()) {
-      findings.handover.share = {};
-      std::vector<Part> parts;
-      for (const auto& [problem, sums] : shares_) parts.push_back({sums.small, sums.all});
-      findings.handover.share = ratio_of(parts, analysis_.options.seed);
-    } else {
-      findings.handover.share = ratio_of(all_, analysis_.options.seed);
-    }
   }
 
   Findings findings;
@@ -150,19 +141,6 @@ class Reader {
   struct Sums {
     double small = 0, thinking = 0, answer = 0, all = 0;
   };
-
-  // Frequent candidates, the best first by what the rule looks at.
-  void rank_candidates() {
-    for (std::uint32_t i = 0; i < analysis_.candidates.size(); ++i) {
-      if (analysis_.candidates[i].decision != Decision::rare) order_.push_back(i);
-    }
-    const bool published = analysis_.options.rule == Rule::published;
-    std::ranges::stable_sort(order_, std::greater<>(), [&](std::uint32_t i) {
-      const CueScore& score = analysis_.candidates[i].score;
-      return published ? score.published.value : score.safe.value;
-    });
-    step_tokens_.resize(order_.size());
-  }
 
   void add_margins(const Trace& trace, const Extent& extent, const std::vector<Occurrence>& found,
                    const Opinions& small) {
@@ -219,12 +197,7 @@ class Reader {
     sums.thinking += thinking;
     sums.answer += static_cast<double>(trace.tokens.size()) - extent.first_answer;
     sums.all += static_cast<double>(trace.tokens.size());
-    std::vector<bool> best(selected_.size(), false);
-    for (std::size_t step = 0; step < order_.size(); ++step) {
-      best[order_[step]] = true;
-      for (const Occurrence& one : handoffs_of(found, best, analysis_.options.min_large_tokens))
-        step_tokens_[step] += one.after.size();
-    }
+    add_steps(analysis_, order_, found, step_tokens_);
     if (!findings.example && extent.graded_from && !handoffs.empty()) show(trace, extent, handoffs, small, large);
   }
 
@@ -257,7 +230,6 @@ class Reader {
   std::vector<std::uint32_t> order_;
   std::vector<double> step_tokens_;
   std::map<std::uint32_t, Sums> shares_;
-  std::vector<Part> all_;
   std::vector<double> own_, accepted_, refused_;
   double margin_sum_ = 0, squares_ = 0, sentence_squares_ = 0, small_tokens_ = 0, thinking_tokens_ = 0;
   std::uint64_t segments_ = 0, traces_ = 0;
@@ -307,16 +279,13 @@ Status compare_answers(const Store& store, const Analysis& analysis, Findings& f
 }  // namespace
 
 Result<Findings> find_out(const Store& store, const Analysis& analysis) {
-  std::vector<Cue> list;
-  for (const auto& one : analysis.candidates) list.push_back({one.text, true});
-  const auto cues = CueSet::build(list, analysis.options.rules);
+  const auto cues = cues_of(analysis.candidates, analysis.options.rules);
   if (!cues) return tl::unexpected(cues.error());
   Reader reader(store, analysis, *cues);
   if (auto ok = store.for_each([&](const Trace& trace) { return reader.read(trace); }); !ok)
     return tl::unexpected(ok.error());
-  reader.finish();
   if (auto ok = compare_answers(store, analysis, reader.findings); !ok) return tl::unexpected(ok.error());
-  reader.finish_share();
+  reader.finish();
   return std::move(reader.findings);
 }
 

@@ -8,10 +8,6 @@
 namespace relaygen::calibrate {
 namespace {
 
-std::string_view thinking_of(const Trace& trace, const Extent& extent) {
-  return std::string_view(trace.text).substr(extent.thinking_begin, extent.thinking_end - extent.thinking_begin);
-}
-
 // The sentence detector in front of each handoff, asked for in ascending order.
 class Sentences {
  public:

@@ -164,10 +164,6 @@ Status Store::settle(const std::string& key, const OrderedJson& given) {
   return settle_setting(impl_->file, key, given, " for the " + key);
 }
 
-Status Store::record(const std::string& key, const OrderedJson& value) {
-  return record_setting(impl_->file, key, value);
-}
-
 Result<OrderedJson> Store::settings(const std::string& key) const { return read_setting(impl_->file, key); }
 
 // ---------------------------------------------------------------- problems

@@ -60,7 +60,6 @@ class Store {
   /// Records settings under a key, or compares them with what is recorded there. Errors: usage, naming the first
   /// setting that differs.
   [[nodiscard]] Status settle(const std::string& key, const OrderedJson& given);
-  [[nodiscard]] Status record(const std::string& key, const OrderedJson& value);
   [[nodiscard]] Result<OrderedJson> settings(const std::string& key) const;  ///< null: nothing is recorded
 
   /// Adds problems that are not there yet, behind those that are. Errors: also usage (another question of that id).

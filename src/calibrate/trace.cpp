@@ -45,4 +45,8 @@ Extent extent_of(const Trace& trace, const ThinkingTags& tags) {
   return extent;
 }
 
+std::string_view thinking_of(const Trace& trace, const Extent& extent) {
+  return std::string_view(trace.text).substr(extent.thinking_begin, extent.thinking_end - extent.thinking_begin);
+}
+
 }  // namespace relaygen::calibrate

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -60,6 +61,9 @@ struct Extent {
 };
 
 [[nodiscard]] Extent extent_of(const Trace& trace, const ThinkingTags& tags);
+
+/// The thinking without its tags; a view into the trace.
+[[nodiscard]] std::string_view thinking_of(const Trace& trace, const Extent& extent);
 
 /// The first token that begins at `byte` or behind it.
 [[nodiscard]] std::uint32_t token_from(const Trace& trace, std::uint64_t byte);

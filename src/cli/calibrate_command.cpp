@@ -15,6 +15,7 @@
 #include "cli/calibrate_flags.h"
 #include "cli/calibrate_table.h"
 #include "cli/commands.h"
+#include "cli/eval_setup.h"
 #include "cli/exit_code.h"
 #include "cli/interrupt.h"
 #include "cli/long_progress.h"
@@ -39,19 +40,6 @@ struct Input {
   std::vector<cal::ForeignText> texts;  // of these problems
   eval::PromptTemplate prompt;
 };
-
-Result<eval::PromptTemplate> read_template(const CalibrateFlags& flags, const eval::Preset* preset,
-                                           eval::AnswerKind kind) {
-  std::string text(eval::default_template(preset, kind));
-  if (!flags.template_file.empty()) {
-    auto content = read_file(flags.template_file);
-    if (!content) return tl::unexpected(content.error());
-    while (content->ends_with('\n') || content->ends_with('\r')) content->pop_back();
-    text = std::move(*content);
-  }
-  return eval::PromptTemplate::parse(text, flags.template_file.empty() ? "of these problems" : flags.template_file,
-                                     kind);
-}
 
 Status read_texts(const CalibrateFlags& flags, Input& input) {
   if (flags.traces.empty()) return std::monostate{};
@@ -104,7 +92,7 @@ Result<Input> read_input(const CalibrateFlags& flags) {
     if (flags.first > 0 && problems.size() > static_cast<std::size_t>(flags.first))
       problems.resize(static_cast<std::size_t>(flags.first));
   }
-  auto prompt = read_template(flags, preset, kind);
+  auto prompt = read_template(flags.template_file, preset, kind);
   if (!prompt) return tl::unexpected(prompt.error());
   Input input{.problems = std::move(problems), .texts = {}, .prompt = std::move(*prompt)};
   if (auto ok = read_texts(flags, input); !ok) return tl::unexpected(ok.error());
@@ -369,13 +357,6 @@ Result<cal::ProfileNames> names_of(const cal::Store& store, const CalibrateFlags
                            .large = model("large"),
                            .small = model("small"),
                            .program = program()};
-}
-
-Status write_file(const std::string& path, const std::string& content) {
-  auto writer = LineWriter::open(path);
-  if (!writer) return tl::unexpected(writer.error());
-  writer->write(content);
-  return writer->error() ? Status(tl::unexpected(*writer->error())) : Status(std::monostate{});
 }
 
 Result<int> show(const Calibration& calibration, const CalibrateFlags& flags, const std::string& command) {

@@ -48,16 +48,6 @@ Result<DatasetSource> find_dataset(const EvalFlags& flags) {
   return DatasetSource{*folder / "models/demo/problems.heldout.jsonl", preset};
 }
 
-Result<std::string> read_template(const EvalFlags& flags, const eval::Preset* preset, eval::AnswerKind kind) {
-  if (flags.template_file.empty()) return std::string(eval::default_template(preset, kind));
-  auto text = read_file(flags.template_file);
-  if (!text) return text;
-  if (text->starts_with("\xEF\xBB\xBF")) text->erase(0, 3);
-  if (auto ok = check_utf8(*text, flags.template_file); !ok) return tl::unexpected(ok.error());
-  while (text->ends_with('\n') || text->ends_with('\r')) text->pop_back();
-  return text;
-}
-
 Result<std::vector<std::size_t>> choose_positions(const EvalFlags& flags, const eval::Dataset& dataset) {
   const auto wanted = split_list(flags.problems);
   std::set<std::string> missing(wanted.begin(), wanted.end());
@@ -145,19 +135,27 @@ std::string_view rule_name(HandoffRule rule) {
 
 }  // namespace
 
+Result<eval::PromptTemplate> read_template(const std::string& file, const eval::Preset* preset, eval::AnswerKind kind) {
+  if (file.empty())
+    return eval::PromptTemplate::parse(std::string(eval::default_template(preset, kind)), "of this dataset", kind);
+  auto text = read_file(file);
+  if (!text) return tl::unexpected(text.error());
+  if (text->starts_with("\xEF\xBB\xBF")) text->erase(0, 3);
+  if (auto ok = check_utf8(*text, file); !ok) return tl::unexpected(ok.error());
+  while (text->ends_with('\n') || text->ends_with('\r')) text->pop_back();
+  return eval::PromptTemplate::parse(std::move(*text), file, kind);
+}
+
 Result<ChosenProblems> choose_problems(const EvalFlags& flags) {
   const auto source = find_dataset(flags);
   if (!source) return tl::unexpected(source.error());
   auto dataset = eval::read_dataset(source->file, source->preset, flags.columns);
   if (!dataset) return tl::unexpected(dataset.error());
-  auto text = read_template(flags, source->preset, dataset->kind);
-  if (!text) return tl::unexpected(text.error());
-  const auto made = eval::PromptTemplate::parse(
-      *text, flags.template_file.empty() ? "of this dataset" : flags.template_file, dataset->kind);
+  const auto made = read_template(flags.template_file, source->preset, dataset->kind);
   if (!made) return tl::unexpected(made.error());
   auto positions = choose_positions(flags, *dataset);
   if (!positions) return tl::unexpected(positions.error());
-  ChosenProblems problems{.template_text = *text, .positions = std::move(*positions)};
+  ChosenProblems problems{.template_text = made->text(), .positions = std::move(*positions)};
   for (const auto position : problems.positions) {
     const auto& problem = dataset->problems[position];
     problems.chosen.push_back({problem, made->render(problem)});

@@ -10,9 +10,14 @@
 #include "cli/session.h"
 #include "eval/dataset.h"
 #include "eval/endpoint.h"
+#include "eval/prompt_template.h"
 #include "eval/runner.h"
 
 namespace relaygen::cli {
+
+/// The words around a question: of a file, or those that come with RelayGen. Errors: bad_input, usage.
+[[nodiscard]] Result<eval::PromptTemplate> read_template(const std::string& file, const eval::Preset* preset,
+                                                         eval::AnswerKind kind);
 
 /// The problems of this run with their prompts.
 struct ChosenProblems {

@@ -26,11 +26,7 @@ std::string processor_name() {
 Status write_report(const std::string& path, const OrderedJson& json) {
   auto html = report::render_report(json);
   if (!html) return tl::unexpected(html.error());
-  auto writer = LineWriter::open(path);
-  if (!writer) return tl::unexpected(writer.error());
-  writer->write(*html);
-  if (writer->error()) return tl::unexpected(*writer->error());
-  return std::monostate{};
+  return write_file(path, *html);
 }
 
 }  // namespace

@@ -43,4 +43,12 @@ void LineWriter::write(std::string_view line) {
   }
 }
 
+Status write_file(const std::string& path, std::string_view content) {
+  auto writer = LineWriter::open(path);
+  if (!writer) return tl::unexpected(writer.error());
+  writer->write(content);
+  if (writer->error()) return tl::unexpected(*writer->error());
+  return std::monostate{};
+}
+
 }  // namespace relaygen

@@ -29,4 +29,7 @@ class LineWriter {
   std::optional<Error> error_;
 };
 
+/// A whole file at once. Errors: output_failed.
+[[nodiscard]] Status write_file(const std::string& path, std::string_view content);
+
 }  // namespace relaygen

@@ -56,6 +56,9 @@ struct Budgets {
 /// Everything that defines one text. Two runs of equal requests on equal engines give equal texts.
 struct Request {
   std::vector<TokenId> prompt{};  ///< at least one token
+  /// So many tokens at the end of the prompt are the beginning of the text: they count against the budgets, and the
+  /// sentence, mathematics or code that they end in goes on. At most prompt.size().
+  std::uint64_t continued = 0;
   ThinkingTags tags{};
   PromptState prompt_state = PromptState::before_thinking;
   Policy policy{};

@@ -43,6 +43,10 @@ class SentenceEnds {
   /// that begins with a blank line is ended by it. Ends reported later may still lie at or before this point.
   void begin_segment() noexcept;
 
+  /// What was fed so far comes before the text: offsets count from here on, and only ends behind this point are
+  /// reported. A sentence, mathematics or code that is open stays so.
+  void begin_text() noexcept;
+
   /// Bytes fed so far.
   [[nodiscard]] std::uint64_t position() const noexcept { return whole_ + partial_size_; }
 

@@ -14,17 +14,15 @@ eval::AnswerKind found_as(eval::AnswerKind kind) {
   return kind == eval::AnswerKind::none ? eval::AnswerKind::math : kind;
 }
 
-// The text goes on behind the first `token` tokens of the trace, which have used up their part of the budgets.
+// The text goes on behind the first `token` tokens of the trace.
 Request request_from(const Trace& trace, std::uint32_t token, const ProofOptions& options) {
   Request request{.prompt = trace.prompt,
+                  .continued = token,
                   .tags = options.tags,
                   .sampling = options.sampling,
                   .seed = trace.seed,
                   .budgets = options.budgets};
   request.prompt.insert(request.prompt.end(), trace.tokens.begin(), trace.tokens.begin() + token);
-  for (std::int32_t* budget : {&request.budgets.total, &request.budgets.thinking}) {
-    if (*budget >= 0) *budget = std::max(0, *budget - static_cast<std::int32_t>(token));
-  }
   return request;
 }
 

@@ -195,8 +195,13 @@ Status write_answers(Store& store, std::uint32_t most, const ProofOptions& optio
     if (!keys.contains(trace.key) || written.contains(trace.key)) return std::monostate{};
     if (context.cancel->load()) return stopped();
     const auto answer = answer_small(*context.engine, trace, options, *problems[trace.key.problem], *context.cancel);
-    if (!answer) return tl::unexpected(answer.error());
-    if (auto ok = store.put(*answer); !ok) return ok;
+    if (!answer && is_of_one_input(answer.error())) {
+      say(context, fmt::format("the answer of trace {} is left out: {}", shown(trace.key), answer.error().message));
+    } else if (!answer) {
+      return tl::unexpected(answer.error());
+    } else if (auto ok = store.put(*answer); !ok) {
+      return ok;
+    }
     pace.step();
     return std::monostate{};
   });

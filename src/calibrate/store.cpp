@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "io/settings.h"
@@ -157,6 +158,11 @@ Result<Store> Store::open(const std::string& file) {
 Result<Store> Store::open_to_read(const std::string& file) {
   auto opened = relaygen::open_to_read(file, kFormat);
   if (!opened) return tl::unexpected(opened.error());
+  const auto begin = [](SQLite::Database& database) -> Status {  // ends with the connection
+    database.exec("BEGIN");
+    return std::monostate{};
+  };
+  if (auto ok = with_database(*opened, begin); !ok) return tl::unexpected(ok.error());
   return Store(std::make_unique<Impl>(std::move(*opened)));
 }
 
@@ -171,17 +177,25 @@ Result<OrderedJson> Store::settings(const std::string& key) const { return read_
 Status Store::add_problems(std::span<const eval::Problem> problems) {
   return impl_->with([&](SQLite::Database& database) -> Status {
     SQLite::Transaction transaction(database);
-    SQLite::Statement select(database, "SELECT question FROM problems WHERE id = ?");
+    SQLite::Statement select(database, "SELECT question, expected, kind, options FROM problems WHERE id = ?");
     SQLite::Statement insert(database,
                              "INSERT INTO problems (id, question, expected, kind, options) VALUES (?, ?, ?, ?, ?)");
     for (const auto& problem : problems) {
       select.reset();
       select.bind(1, problem.id);
       if (select.executeStep()) {
-        const auto recorded = select.getColumn(0).getString();
-        if (recorded == problem.question) continue;
-        return differs(impl_->file, {"the question", shown(recorded), shown(problem.question)},
-                       " for problem " + problem.id);
+        const std::array<std::pair<const char*, std::string>, 4> given{
+            {{"the question", problem.question},
+             {"the expected answer", problem.expected},
+             {"the kind of answer", std::string(eval::name(problem.kind))},
+             {"the options", to_line(OrderedJson(problem.options))}}};
+        for (int column = 0; column < 4; ++column) {
+          const auto& [what, value] = given[static_cast<std::size_t>(column)];
+          const auto recorded = select.getColumn(column).getString();
+          if (recorded != value)
+            return differs(impl_->file, {what, shown(recorded), shown(value)}, " for problem " + problem.id);
+        }
+        continue;
       }
       insert.reset();
       insert.bind(1, problem.id);
@@ -228,6 +242,15 @@ Status Store::put(const Trace& trace) {
 }
 
 Result<std::set<TraceKey>> Store::traces() const { return impl_->keys("traces"); }
+
+Result<std::optional<std::string>> Store::text_of(const TraceKey& trace) const {
+  return impl_->with([&](SQLite::Database& database) -> Result<std::optional<std::string>> {
+    SQLite::Statement row(database, "SELECT text FROM traces WHERE problem = ? AND sample = ?");
+    bind_key(row, trace);
+    if (!row.executeStep()) return std::nullopt;
+    return bytes_of(row.getColumn(0));
+  });
+}
 
 Status Store::for_each(const std::function<Status(const Trace&)>& visit) const {
   return impl_->with([&](SQLite::Database& database) -> Status {

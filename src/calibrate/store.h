@@ -52,6 +52,7 @@ class Store {
  public:
   /// Opens or begins a calibration for writing; nobody else can write to it meanwhile. Errors: bad_input, output_failed.
   [[nodiscard]] static Result<Store> open(const std::string& file);
+  /// Sees the file as it is now, whatever is written to it meanwhile.
   [[nodiscard]] static Result<Store> open_to_read(const std::string& file);
   Store(Store&&) noexcept;
   Store& operator=(Store&&) noexcept;
@@ -62,13 +63,15 @@ class Store {
   [[nodiscard]] Status settle(const std::string& key, const OrderedJson& given);
   [[nodiscard]] Result<OrderedJson> settings(const std::string& key) const;  ///< null: nothing is recorded
 
-  /// Adds problems that are not there yet, behind those that are. Errors: also usage (another question of that id).
+  /// Adds problems that are not there yet, behind those that are. Errors: also usage (another question, expected answer,
+  /// kind or options of that id).
   [[nodiscard]] Status add_problems(std::span<const eval::Problem> problems);
   [[nodiscard]] Result<std::vector<eval::Problem>> problems() const;
 
   /// Replaces nothing: a trace that is there stays.
   [[nodiscard]] Status put(const Trace& trace);
   [[nodiscard]] Result<std::set<TraceKey>> traces() const;
+  [[nodiscard]] Result<std::optional<std::string>> text_of(const TraceKey& trace) const;  ///< none: it is not there
   /// Calls for each trace in the order of problems and samples; one is in memory at a time.
   [[nodiscard]] Status for_each(const std::function<Status(const Trace&)>& visit) const;
 

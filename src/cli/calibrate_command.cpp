@@ -4,6 +4,7 @@
 #include <array>
 #include <csignal>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <set>
 
@@ -49,11 +50,12 @@ Status read_texts(const CalibrateFlags& flags, Input& input) {
   if (!foreign) return tl::unexpected(foreign.error());
   for (const auto& note : foreign->notes) print_warning(fmt::format("{}: {}", flags.traces, note));
   const bool any_problem = flags.problems.empty();  // else --problems says which ones count
+  const auto wanted = flags.first > 0 ? static_cast<std::size_t>(flags.first) : std::numeric_limits<std::size_t>::max();
   std::set<std::string> known;
   for (const auto& problem : input.problems) known.insert(problem.id);
   std::size_t others = 0;
   for (auto& text : foreign->texts) {
-    if (any_problem && known.insert(text.key.problem).second) {
+    if (any_problem && input.problems.size() < wanted && known.insert(text.key.problem).second) {
       const auto kind = text.expected.empty() ? eval::AnswerKind::none : eval::AnswerKind::math;
       input.problems.push_back(
           {.id = text.key.problem, .question = text.question, .expected = text.expected, .kind = kind});
@@ -68,7 +70,7 @@ Status read_texts(const CalibrateFlags& flags, Input& input) {
     return fail(ErrorKind::bad_input, fmt::format("{} and {} have no problem in common", flags.traces, flags.problems),
                 "give the traces ids that the problems have");
   }
-  if (others > 0)
+  if (others > 0 && !any_problem)
     print_warning(
         fmt::format("{} texts of {} belong to none of these problems and are left out", others, flags.traces));
   return std::monostate{};
@@ -113,8 +115,11 @@ Result<std::unique_ptr<Pair>> load_for_reading(const CalibrateFlags& flags) {
   return pair;
 }
 
-OrderedJson model_to_json(const PairInfo::One& one) {
-  return {{"name", one.name}, {"vocabulary", one.vocabulary_hash}};
+// What is measured belongs to these very weights: another quantisation of the model is another one.
+Result<OrderedJson> model_to_json(const PairInfo::One& one, const std::string& file) {
+  const auto fingerprint = file_fingerprint(file);
+  if (!fingerprint) return tl::unexpected(fingerprint.error());
+  return OrderedJson{{"name", one.name}, {"vocabulary", one.vocabulary_hash}, {"file", *fingerprint}};
 }
 
 OrderedJson sampling_to_json(const CalibrateFlags& flags, const Input& input, std::uint64_t seed) {
@@ -169,6 +174,7 @@ class Calibration {
         .say = [this](const std::string& sentence) { progress_.say(sentence); }};
     if (auto ok = settle(); !ok) return ok;
     if (auto ok = get_traces(); !ok) return ok;
+    if (auto ok = check_earlier_stages(); !ok) return ok;
     if (flags_.runs("margins")) {
       if (auto ok = cal::judge_traces(store_, flags_.small_only(), context_); !ok) return ok;
     }
@@ -190,7 +196,12 @@ class Calibration {
       return fail(ErrorKind::bad_input, fmt::format("{} holds no traces yet", flags_.database()),
                   "run the other stages first");
     }
-    options_.tags = {tags->value("begin", ""), tags->value("ends", std::vector<std::string>{})};
+    try {
+      options_.tags = {tags->at("begin").get<std::string>(), tags->at("ends").get<std::vector<std::string>>()};
+    } catch (const OrderedJson::exception&) {
+      return fail(ErrorKind::bad_input, fmt::format("{} is damaged: its thinking tags are not whole", flags_.database()),
+                  "restore a copy, or name another file with --db");
+    }
     return std::monostate{};
   }
 
@@ -214,17 +225,44 @@ class Calibration {
             .rules = options_.rules};
   }
 
+  [[nodiscard]] Result<OrderedJson> describe_pair() const {
+    const auto options = pair_options(flags_.models);
+    if (!options) return tl::unexpected(options.error());
+    const auto& info = pair_->info();
+    const auto small = model_to_json(info.small, options->small.path);
+    if (!small) return tl::unexpected(small.error());
+    if (flags_.small_only()) return OrderedJson{{"large", nullptr}, {"small", *small}};
+    const auto large = model_to_json(info.large, options->large.path);
+    if (!large) return tl::unexpected(large.error());
+    return OrderedJson{{"large", *large}, {"small", *small}};
+  }
+
   Status settle() {
     const auto probe = request_of(input_->problems.front());
     if (!probe) return tl::unexpected(probe.error());
     options_.tags = probe->tags;
-    const auto& info = pair_->info();
-    OrderedJson pair{{"large", model_to_json(info.large)}, {"small", model_to_json(info.small)}};
-    if (flags_.small_only()) pair["large"] = OrderedJson{{"name", ""}, {"vocabulary", ""}};
-    if (auto ok = store_.settle("pair", pair); !ok) return ok;
+    const auto pair = describe_pair();
+    if (!pair) return tl::unexpected(pair.error());
+    if (auto ok = store_.settle("pair", *pair); !ok) return ok;
     if (auto ok = store_.settle("tags", {{"begin", options_.tags.begin}, {"ends", options_.tags.ends}}); !ok) return ok;
     if (auto ok = store_.settle("texts", sampling_to_json(flags_, *input_, options_.seed)); !ok) return ok;
     return store_.add_problems(input_->problems);
+  }
+
+  // A stage that runs alone needs what the ones before it left.
+  Status check_earlier_stages() {
+    if (flags_.stage == "all" || flags_.stage == "traces") return std::monostate{};
+    const auto missing = [&](std::string_view what, std::string_view stage) {
+      return fail(ErrorKind::bad_input, fmt::format("{} holds no {} yet", flags_.database(), what),
+                  fmt::format("run --stage {} first", stage));
+    };
+    const auto traces = store_.traces();
+    if (!traces) return tl::unexpected(traces.error());
+    if (traces->empty()) return missing("traces", "traces");
+    if (flags_.stage != "proof") return std::monostate{};
+    const auto judged = store_.judged(Model::large);
+    if (!judged) return tl::unexpected(judged.error());
+    return judged->empty() ? missing("margins of the large model", "margins") : Status(std::monostate{});
   }
 
   Status get_traces() {
@@ -254,10 +292,7 @@ class Calibration {
   }
 
   Status import_traces() {
-    const auto known = store_.traces();
-    if (!known) return tl::unexpected(known.error());
     for (const auto& text : input_->texts) {
-      if (known->contains(text.key)) continue;
       auto messages = text.messages;
       if (!flags_.generation.system.empty()) messages.insert(messages.begin(), {"system", flags_.generation.system});
       if (text.messages.size() == 1 && !flags_.problems.empty()) {
@@ -281,9 +316,22 @@ class Calibration {
                                   text.where, trace->tokens.size(), room, window));
         cal::cut(*trace, room);
       }
-      if (auto ok = store_.put(*trace); !ok) return ok;
+      if (auto ok = put_or_compare(*trace, text); !ok) return ok;
     }
     return std::monostate{};
+  }
+
+  // Samples of a problem are told apart by their order alone, so a file that has changed in the middle would be taken
+  // for the old one.
+  Status put_or_compare(const cal::Trace& trace, const cal::ForeignText& text) {
+    const auto before = store_.text_of(trace.key);
+    if (!before) return tl::unexpected(before.error());
+    if (!*before) return store_.put(trace);
+    if (**before == trace.text) return std::monostate{};
+    return fail(ErrorKind::usage,
+                fmt::format("{} is another text than the one that {} holds as text {} of problem {}", text.where,
+                            flags_.database(), trace.key.sample + 1, trace.key.problem),
+                "give the file (and -c) as before, new texts behind the old ones, or another file with --db");
   }
 
   // Nobody knows how long traces will be, but everybody can tell what a thousand tokens take.
@@ -350,8 +398,11 @@ Result<cal::ProfileNames> names_of(const cal::Store& store, const CalibrateFlags
   const auto pair = store.settings("pair");
   if (!pair) return tl::unexpected(pair.error());
   const auto model = [&](const char* which) {
-    if (!pair->is_object() || !pair->contains(which)) return ProfileModel{};
-    return ProfileModel{(*pair)[which].value("name", ""), (*pair)[which].value("vocabulary", "")};
+    const auto one = pair->is_object() ? pair->value(which, OrderedJson()) : OrderedJson();
+    const auto text = [&](const char* key) {
+      return one.is_object() && one.contains(key) && one[key].is_string() ? one[key].get<std::string>() : "";
+    };
+    return ProfileModel{text("name"), text("vocabulary")};
   };
   return cal::ProfileNames{.profile = flags.output.empty() ? "" : std::filesystem::path(flags.output).stem().string(),
                            .large = model("large"),

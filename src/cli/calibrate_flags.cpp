@@ -169,6 +169,13 @@ Status check_calibrate_flags(const CalibrateFlags& flags) {
     return fail(ErrorKind::usage, "the effect rule asks a large model, and there is none",
                 "give -m FILE, or --rule published");
   }
+  if (flags.stage == "proof" && flags.proofs == 0) {
+    return fail(ErrorKind::usage, "--proof 0 leaves the stage proof nothing to do", "give a larger --proof");
+  }
+  if (flags.small_only() && (flags.stage == "proof" || flags.stage == "answers")) {
+    return fail(ErrorKind::usage, fmt::format("the stage {} needs a large model, and there is none", flags.stage),
+                "give -m FILE");
+  }
   return check_values(Request{.sampling = flags.generation.sampling, .budgets = flags.generation.budgets});
 }
 

@@ -21,6 +21,7 @@
 // in it a '.' or '?' before white space ends the sentence, and the formula.
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "core/unicode.h"
 #include "relaygen/sentence.h"
@@ -59,6 +60,9 @@ constexpr bool is_closing_punctuation(char32_t c) {
   return is_stop(c) || is_full_width_stop(c) || c == U',' || c == U';' || c == U':' || c == U')' || c == U']' ||
          c == U'}';
 }
+
+// Whether an offset lies before the text, where begin_text() made it wrap.
+constexpr bool is_past(std::uint64_t end) { return end - 1 > std::numeric_limits<std::uint64_t>::max() / 2; }
 
 // What may stand before a list number.
 constexpr bool is_list_mark(char32_t c) { return c == U'#' || c == U'-' || c == U'*' || c == U'>' || c == U'('; }
@@ -143,9 +147,13 @@ void SentenceEnds::finish(std::vector<std::uint64_t>& ends) {
 }
 
 std::optional<std::uint64_t> SentenceEnds::waiting() const noexcept {
-  if (stop_ == Stop::strong || stop_ == Stop::weak) return stop_end_;
-  if (mode_ == Mode::inline_math && ((dollar_ && dots_ == 1) || stopped_in_doubt())) return whole_;
-  return std::nullopt;
+  std::optional<std::uint64_t> end;
+  if (stop_ == Stop::strong || stop_ == Stop::weak) {
+    end = stop_end_;
+  } else if (mode_ == Mode::inline_math && ((dollar_ && dots_ == 1) || stopped_in_doubt())) {
+    end = whole_;
+  }
+  return end && is_past(*end) ? std::nullopt : end;
 }
 
 void SentenceEnds::begin_segment() noexcept {
@@ -153,9 +161,15 @@ void SentenceEnds::begin_segment() noexcept {
   content_ = true;
 }
 
+void SentenceEnds::begin_text() noexcept {
+  const auto past = position();
+  for (std::uint64_t* offset : {&whole_, &opened_, &stop_end_}) *offset -= past;  // before the text: they wrap
+  segment_begin_ = 0;
+}
+
 void SentenceEnds::report(std::uint64_t end, std::vector<std::uint64_t>& ends) {
-  ends.push_back(end);
-  content_ = end <= segment_begin_;
+  if (!is_past(end)) ends.push_back(end);
+  content_ = !is_past(end) && end <= segment_begin_;
 }
 
 void SentenceEnds::feed_character(char32_t c, std::size_t size, std::vector<std::uint64_t>& ends) {

@@ -71,6 +71,7 @@ Status check_header(const std::string& file, const DatabaseFormat& format) {
 }
 
 Result<FileLock> lock_file(const std::string& file) {
+  if (file == ":memory:") return foreign(file, "would be gone with this process");
   std::error_code error;
   if (std::filesystem::is_directory(file, error)) return foreign(file, "is a folder");
   const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);

@@ -2,16 +2,19 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 
 #include "core/unicode.h"
+#include "io/hashing.h"
 
 namespace relaygen {
 namespace {
@@ -60,6 +63,29 @@ Result<std::string> read_file(const std::filesystem::path& file) {
   while ((got = std::fread(buffer.data(), 1, buffer.size(), handle.get())) > 0) content.append(buffer.data(), got);
   if (std::ferror(handle.get()) != 0) return failed();
   return content;
+}
+
+Result<std::string> file_fingerprint(const std::filesystem::path& file) {
+  constexpr std::uintmax_t kPieces = 64, kPieceBytes = 4096;
+  std::error_code error;
+  const auto size = std::filesystem::file_size(file, error);
+  std::ifstream in(file, std::ios::binary);
+  if (error || !in) {
+    return fail(ErrorKind::bad_input, fmt::format("{}: cannot be read", file.string()),
+                "check the path and its permissions");
+  }
+  Hash hash;
+  hash.add(std::uint64_t{size});
+  std::string piece;
+  for (std::uintmax_t i = 0; i < kPieces && i * kPieceBytes < size; ++i) {
+    const auto step = std::max(kPieceBytes, (size - std::min(size, kPieceBytes)) / (kPieces - 1));
+    in.clear();  // a short file ends in its last piece
+    in.seekg(static_cast<std::streamoff>(step * i));
+    piece.resize(kPieceBytes);
+    in.read(piece.data(), static_cast<std::streamsize>(kPieceBytes));
+    hash.add(std::string_view(piece).substr(0, static_cast<std::size_t>(in.gcount())));
+  }
+  return hash.hex();
 }
 
 Status check_utf8(std::string_view text, std::string_view what) {

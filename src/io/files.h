@@ -13,6 +13,10 @@ namespace relaygen {
 /// The bytes of a file; "-" is standard input. Errors: bad_input (missing, a folder, unreadable) with the system's reason.
 [[nodiscard]] Result<std::string> read_file(const std::filesystem::path& file);
 
+/// 16 hex digits that tell files apart without reading all of them: over the size and 64 pieces of 4 KiB, evenly spaced.
+/// Errors: bad_input.
+[[nodiscard]] Result<std::string> file_fingerprint(const std::filesystem::path& file);
+
 /// Errors: bad_input naming the first byte that is not UTF-8.
 [[nodiscard]] Status check_utf8(std::string_view text, std::string_view what);
 

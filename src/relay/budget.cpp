@@ -17,12 +17,12 @@ Status tokenize(const Engine& engine, const std::string& text, std::vector<Token
   return std::monostate{};
 }
 
-}  // namespace
-
-Result<BudgetPlan> plan_budgets(const Engine& engine, const Request& request) {
+// As if the text began where the prompt's own part ends.
+Result<BudgetPlan> plan_whole_text(const Engine& engine, const Request& request) {
   const std::int64_t window = engine.limits().window;
-  const std::int64_t room = window - static_cast<std::int64_t>(request.prompt.size());
-  if (room < 1) {
+  const auto continued = static_cast<std::int64_t>(request.continued);
+  const std::int64_t room = window - static_cast<std::int64_t>(request.prompt.size()) + continued;
+  if (room - continued < 1) {
     return fail(
         ErrorKind::too_long,
         fmt::format("the prompt has {} tokens and the window of the pair holds {}", request.prompt.size(), window),
@@ -66,6 +66,15 @@ Result<BudgetPlan> plan_budgets(const Engine& engine, const Request& request) {
   if (request.budgets.thinking >= 0) thinking = std::min<std::int64_t>(thinking, request.budgets.thinking);
   plan.thinking = static_cast<std::uint64_t>(thinking);
   plan.slack = static_cast<std::uint64_t>(std::min(kLongestSlack, thinking / 8));
+  return plan;
+}
+
+}  // namespace
+
+Result<BudgetPlan> plan_budgets(const Engine& engine, const Request& request) {
+  auto plan = plan_whole_text(engine, request);
+  if (!plan) return plan;
+  for (std::uint64_t* budget : {&plan->total, &plan->thinking}) *budget -= std::min(*budget, request.continued);
   return plan;
 }
 

@@ -259,6 +259,12 @@ Result<Generation> Generation::create(const Engine& engine, Request request) {
                     "tokenize it with this pair's vocabulary");
       }
     }
+    if (request.continued > request.prompt.size()) {
+      return fail(ErrorKind::usage,
+                  fmt::format("{} tokens of a prompt of {} are said to belong to the text", request.continued,
+                              request.prompt.size()),
+                  "give at most the whole prompt");
+    }
     if (auto ok = check_values(request); !ok) return tl::unexpected(ok.error());
     auto budget = plan_budgets(engine, request);
     if (!budget) return tl::unexpected(budget.error());

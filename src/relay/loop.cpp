@@ -24,6 +24,11 @@ Loop::Loop(const Vocabulary& vocabulary, Request request, BudgetPlan budget)
     request_.prompt_state = PromptState::thinking;
   state_.phase = PhaseTracker(request_.prompt_state);
   state_.sentences = SentenceEnds(request_.cues.rules());
+  if (state_.phase.phase() == Phase::thinking) {
+    for (std::uint64_t i = log_.size() - request_.continued; i < log_.size(); ++i)
+      state_.sentences.feed(piece(i), ends_);
+    state_.sentences.begin_text();
+  }
   state_.leader = state_.phase.phase() == Phase::answer ? request_.policy.answer_by : request_.policy.thinker;
   state_.large_segment_token = log_.size();
   if (request_.policy.handoffs == HandoffRule::opening && state_.leader == Model::large &&

@@ -1,4 +1,5 @@
 // relaygen calibrate and profile as a user meets them, on the bundled pair.
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <sys/stat.h>
 
 #include <nlohmann/json.hpp>
@@ -174,6 +175,82 @@ TEST_F(Calibrate, OtherSettingsDoNotMixWithStoredTexts) {
   ASSERT_EQ(run(flags).code, 0);
   expect_sentence(run(flags + " --temp 1"), 2, "was begun with temperature 0.6");
   expect_sentence(run(flags + " -s 4"), 2, "seed");
+}
+
+TEST_F(Calibrate, AChangedFileOfTracesIsNotTakenForTheOldOne) {
+  std::string rows, row;
+  std::ifstream file(kProblems);
+  for (int i = 0; i < 12 && std::getline(file, row); ++i) rows += row + "\n";
+  const auto flags = [&](const std::string& content) {
+    return "--traces " + write("t.jsonl", content) +
+           " --rule published --min-count 2 --min-problems 2 --proof 0 -q --db " + path("t.db");
+  };
+  ASSERT_EQ(run(flags(rows)).code, 0);
+  EXPECT_EQ(run(flags(rows)).code, 0);
+  Json other = Json::parse(row);
+  other["solution"] = "So, it is 7.\n</think>\n7";
+  EXPECT_EQ(run(flags(rows + other.dump() + "\n")).code, 0);  // behind the old ones
+  expect_sentence(run(flags(other.dump() + "\n" + rows)), 2, "is another text than the one that");
+  other["answer"] = "12345";
+  expect_sentence(run(flags(rows.substr(0, rows.find(row)) + other.dump() + "\n")), 2, "was begun with the expected");
+}
+
+TEST_F(Calibrate, FirstCountsTheProblemsOfTracesToo) {
+  const auto result = run(imported("--first 12 -o " + path("p.json")));
+  EXPECT_EQ(result.code, 0) << result.error;
+  EXPECT_TRUE(holds(result.output, "12 problems, 12 traces")) << result.output;
+  EXPECT_FALSE(holds(result.error, "left out")) << result.error;
+}
+
+TEST_F(Calibrate, OtherWeightsOfTheSameNameAreOtherModels) {
+  const std::string folder = std::string(RELAYGEN_SOURCE_DIR) + "/models/demo/";
+  std::string small = read(folder + "relaygen-demo-small.gguf");
+  const auto flags = imported("-m " + folder + "relaygen-demo-large.gguf -ms " + path("small.gguf") +
+                              " --stage margins --db " + path("p.db"));
+  const auto with = [&] {
+    write("small.gguf", small);
+    return run(flags);
+  };
+  expect_sentence(with(), 6, "holds no traces yet");
+  ASSERT_EQ(run_shell(std::string(RELAYGEN_BINARY) + " calibrate " +
+                      flags.substr(0, flags.find("--stage margins")) + "--stage traces --db " + path("p.db"))
+                .code,
+            0);
+  ASSERT_EQ(with().code, 0);
+  small.back() = static_cast<char>(small.back() ^ 1);
+  expect_sentence(with(), 2, "was begun with small.file");
+}
+
+TEST_F(Calibrate, AStageAloneSaysWhatItNeeds) {
+  const std::string flags = "--first 8 -k 1 --min-problems 2 -q --db " + path("a.db") + " --stage ";
+  for (const char* stage : {"margins", "proof", "answers"})
+    expect_sentence(run(flags + stage), 6, "holds no traces yet");
+  expect_sentence(run(flags + "cues"), 6, "holds no traces yet");
+  ASSERT_EQ(run(flags + "traces").code, 0);
+  expect_sentence(run(flags + "proof"), 6, "holds no margins of the large model yet");
+  expect_sentence(run(flags + "proof --proof 0"), 2, "leaves the stage proof nothing to do");
+  const std::string small = std::string("-ms ") + RELAYGEN_SOURCE_DIR + "/models/demo/relaygen-demo-small.gguf ";
+  expect_sentence(run(small + imported("--rule published --stage answers --db " + path("a.db"))), 2,
+                  "needs a large model");
+  expect_sentence(run("--first 8 --db :memory:"), 6, "gone with this process");
+}
+
+TEST_F(Calibrate, ADamagedSettingIsSaid) {
+  ASSERT_EQ(run(imported("-o " + path("p.json"))).code, 0);
+  const std::string cues = "--stage cues --rule published --min-count 5 --min-problems 4 -q --db " + path("p.db");
+  const auto set = [&](const std::string& key, const std::string& value) {
+    SQLite::Database database(path("p.db"), SQLite::OPEN_READWRITE);
+    SQLite::Statement update(database, "UPDATE settings SET value = ? WHERE key = ?");
+    update.bind(1, value);
+    update.bind(2, key);
+    ASSERT_EQ(update.exec(), 1);
+  };
+  set("pair", R"({"large": 5, "small": {"name": 7}})");
+  EXPECT_EQ(run(cues).code, 0);
+  set("tags", R"({"begin": 1, "ends": "x"})");
+  expect_sentence(run(cues), 6, "its thinking tags are not whole");
+  set("tags", "no JSON");
+  expect_sentence(run(cues), 6, "");
 }
 
 // ---------------------------------------------------------------- bad input

@@ -53,6 +53,29 @@ void expect_oracle(const std::string& text, Rules rules) {
   RC_ASSERT(ends == oracle::sentence_ends(text, rules));
 }
 
+// A text that goes on where another one stopped has the ends that the whole has behind that point.
+TEST(SentenceEndsProperty, ATextThatGoesOnHasTheEndsOfTheWhole) {
+  for (const Rules rules : {Rules::exact, Rules::published}) {
+    EXPECT_TRUE(rc::check("any place", [rules] {
+      const std::string before = some_text(kPieces), text = some_text(kPieces);
+      SentenceEnds detector(rules);
+      std::vector<std::uint64_t> past, ends;
+      detector.feed(before, past);
+      detector.begin_text();
+      RC_ASSERT(detector.position() == 0U);
+      RC_ASSERT(!detector.waiting());
+      detector.feed(text, ends);
+      RC_ASSERT(detector.position() == text.size());
+      detector.finish(ends);
+      std::vector<std::uint64_t> expected;
+      for (const auto end : oracle::sentence_ends(before + text, rules)) {
+        if (end > before.size()) expected.push_back(end - before.size());
+      }
+      RC_ASSERT(ends == expected);
+    }));
+  }
+}
+
 TEST(SentenceEndsProperty, AnyChunkingGivesTheOraclesEnds) {
   EXPECT_TRUE(rc::check("exact rules", [] { expect_oracle(some_text(kPieces), Rules::exact); }));
 }

@@ -158,6 +158,31 @@ TEST_F(Stages, WithItsSeedTheLargeModelWritesTheTraceAgainFromEveryPlace) {
   EXPECT_GT(compared, 50U);
 }
 
+// Budgets are those of the whole text: the thinking is closed where it was closed, the text ends where it ended.
+TEST_F(Stages, AContinuationKeepsThePlanOfTheWholeText) {
+  auto pair = engine();
+  std::size_t compared = 0, forced = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    ProofOptions options = proof_options();
+    options.budgets = {.total = 60, .thinking = seed % 2 == 0 ? -1 : 24, .answer = seed % 3 == 0 ? -1 : 16};
+    auto request = request_of()(problems_[seed % problems_.size()]);
+    request->budgets = options.budgets;
+    request->prompt_state = PromptState::thinking;
+    auto trace = sample_trace(pair, std::move(*request), {"p", 0}, seed, cancel_);
+    ASSERT_TRUE(trace) << trace.error().message;
+    forced += !trace->finished;
+    trace->imported = true;
+    for (std::uint32_t token = 1; token < extent_of(*trace, options.tags).last_thinking; token += 2) {
+      const auto texts = write_on(pair, *trace, token, options, problems_[0], cancel_);
+      ASSERT_TRUE(texts) << texts.error().message;
+      EXPECT_EQ((*texts)[1].text, trace->text.substr(trace->begin_of(token))) << seed << " " << token;
+      ++compared;
+    }
+  }
+  EXPECT_GT(forced, 5U);
+  EXPECT_GT(compared, 50U);
+}
+
 TEST_F(Stages, AThinkingThatWasClosedByForceIsNotFinished) {
   auto pair = engine();
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
@@ -221,6 +246,24 @@ TEST_F(Stages, TheStoreRefusesOtherQuestionsOfAnId) {
   const auto refused = store->add_problems(other);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, ErrorKind::usage);
+  auto changed = problems_;
+  changed[3].expected = "5";
+  EXPECT_NE(store->add_problems(changed).error().message.find("the expected answer ''"), std::string::npos);
+  changed = problems_;
+  changed[2].options = {"x"};
+  EXPECT_FALSE(store->add_problems(changed));
+}
+
+TEST_F(Stages, AReaderSeesTheFileAsItWas) {
+  auto writer = Store::open(file_);
+  ASSERT_TRUE(writer->add_problems(problems_));
+  const auto reader = Store::open_to_read(file_);
+  ASSERT_TRUE(reader);
+  ASSERT_EQ(reader->traces()->size(), 0U);
+  ASSERT_TRUE(writer->put(Trace{.key = {"p0", 0}, .prompt = {0}, .tokens = {1}, .ends = {1}, .text = "a"}));
+  EXPECT_EQ(writer->traces()->size(), 1U);
+  EXPECT_EQ(reader->traces()->size(), 0U);
+  EXPECT_EQ(Store::open_to_read(file_)->traces()->size(), 1U);
 }
 
 }  // namespace

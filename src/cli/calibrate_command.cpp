@@ -103,10 +103,16 @@ Result<Input> read_input(const CalibrateFlags& flags) {
 
 // ---------------------------------------------------------------- the pair
 
-// Reading traces wants logits of many rows at once.
-Result<std::unique_ptr<Pair>> load_for_reading(const CalibrateFlags& flags) {
+// Without a large model the small one takes both places, and is asked in one of them.
+ModelFlags pair_to_load(const CalibrateFlags& flags) {
   ModelFlags wanted = flags.models;
   if (flags.small_only()) wanted.large = wanted.small;
+  return wanted;
+}
+
+// Reading traces wants logits of many rows at once.
+Result<std::unique_ptr<Pair>> load_for_reading(const CalibrateFlags& flags) {
+  const ModelFlags wanted = pair_to_load(flags);
   auto options = pair_options(wanted);
   if (!options) return tl::unexpected(options.error());
   options->output_rows = options->micro_batch;
@@ -226,7 +232,7 @@ class Calibration {
   }
 
   [[nodiscard]] Result<OrderedJson> describe_pair() const {
-    const auto options = pair_options(flags_.models);
+    const auto options = pair_options(pair_to_load(flags_));
     if (!options) return tl::unexpected(options.error());
     const auto& info = pair_->info();
     const auto small = model_to_json(info.small, options->small.path);

@@ -225,7 +225,7 @@ TEST_F(Calibrate, AStageAloneSaysWhatItNeeds) {
   const std::string flags = "--first 8 -k 1 --min-problems 2 -q --db " + path("a.db") + " --stage ";
   for (const char* stage : {"margins", "proof", "answers"})
     expect_sentence(run(flags + stage), 6, "holds no traces yet");
-  expect_sentence(run(flags + "cues"), 6, "holds no traces yet");
+  expect_sentence(run(flags + "cues"), 6, "There are no traces yet");
   ASSERT_EQ(run(flags + "traces").code, 0);
   expect_sentence(run(flags + "proof"), 6, "holds no margins of the large model yet");
   expect_sentence(run(flags + "proof --proof 0"), 2, "leaves the stage proof nothing to do");

@@ -16,21 +16,25 @@
 namespace relaygen {
 
 /// What a batch is for. Timing in relay.h names the same parts.
-enum class Part : std::uint8_t { prefill, large_decode, small_decode, catch_up };
+enum class Part : std::uint8_t { prefill, large_decode, small_decode, catch_up, verify };
 
-inline constexpr std::array<Part, 4> kParts{Part::prefill, Part::large_decode, Part::small_decode, Part::catch_up};
+inline constexpr std::array<Part, 5> kParts{Part::prefill, Part::large_decode, Part::small_decode, Part::catch_up,
+                                            Part::verify};
 
 [[nodiscard]] std::string_view name(Part part);
 
-/// The part of a decode of `rows` tokens on top of `depth` cached ones, in a text behind a prompt of `prompt_tokens`.
-[[nodiscard]] Part part_of(Model model, std::int64_t rows, std::int64_t depth, std::int64_t prompt_tokens);
+/// The part of a decode of `rows` tokens on top of `depth` cached ones, in a text behind a prompt of `prompt_tokens`;
+/// `output_rows` of them give logits. Several of the large model check what stands there.
+[[nodiscard]] Part part_of(Model model, std::int64_t rows, std::int64_t output_rows, std::int64_t depth,
+                           std::int64_t prompt_tokens);
 
 /// One decode of one model.
 struct Batch {
   Model model = Model::large;
   Part part = Part::large_decode;
-  std::int32_t rows = 0;   ///< tokens in it, >= 1
-  std::int32_t depth = 0;  ///< tokens that the model's cache held before
+  std::int32_t rows = 0;     ///< tokens in it, >= 1
+  std::int32_t depth = 0;    ///< tokens that the model's cache held before
+  std::int32_t outputs = 1;  ///< rows of it that give logits
 };
 
 using Schedule = std::vector<Batch>;
@@ -70,9 +74,11 @@ class CostTable {
 };
 
 struct CostModel {
-  CostTable large{}, small{};
+  CostTable large{}, small{};  ///< of batches that give one row of logits
+  double output_row = 0;       ///< seconds of each further row of logits of the large model
   [[nodiscard]] double seconds(const Batch& batch) const {
-    return (batch.model == Model::large ? large : small).seconds(batch.rows, batch.depth);
+    const double further = batch.model == Model::large && batch.outputs > 1 ? output_row * (batch.outputs - 1) : 0;
+    return (batch.model == Model::large ? large : small).seconds(batch.rows, batch.depth) + further;
   }
 };
 
@@ -94,10 +100,16 @@ struct PartTimes {
 /// The ideal time of a schedule: the sum of its batches.
 [[nodiscard]] PartTimes ideal_time(std::span<const Batch> schedule, const CostModel& costs);
 
+/// Tokens a second that the large model writes where the small one guesses ahead and is right with probability
+/// `acceptance` at each place: with the best number of guesses, which may be none.
+[[nodiscard]] double drafted_rate(const CostModel& costs, double acceptance, double depth);
+
 /// The same without a schedule: time of the large model alone divided by the relay's, where the small model writes
 /// `share` of the tokens, in (0, 1), in segments of `segment` tokens, at one depth. Per cycle the large model decodes
 /// its own tokens, one batch catches up with the small model's segment and goes on, the small model catches up likewise
-/// and decodes its segment, with one more token to see its end.
-[[nodiscard]] double relay_speed_up(const CostModel& costs, double share, double segment, double depth);
+/// and decodes its segment, with one more token to see its end. With `acceptance` > 0 the large model's tokens are
+/// guessed ahead on both sides.
+[[nodiscard]] double relay_speed_up(const CostModel& costs, double share, double segment, double depth,
+                                    double acceptance = 0);
 
 }  // namespace relaygen

@@ -28,23 +28,24 @@ class Vocabulary {
 };
 
 /// Logits of the last rows of one decode: row-major, rows x vocabulary, raw (before any filter).
-/// A view into memory of the engine: valid until the next call of decode for the same model.
+/// A view into memory of the engine, list of rows included: valid until the next call of decode for the same model.
 class LogitRows {
  public:
   LogitRows() = default;
-  explicit LogitRows(std::vector<std::span<const float>> rows) : rows_(std::move(rows)) {}
+  explicit LogitRows(std::span<const std::span<const float>> rows) : rows_(rows) {}
   [[nodiscard]] std::size_t size() const noexcept { return rows_.size(); }
   [[nodiscard]] std::span<const float> operator[](std::size_t row) const { return rows_[row]; }
 
  private:
-  std::vector<std::span<const float>> rows_;
+  std::span<const std::span<const float>> rows_;
 };
 
-/// Limits of an engine, fixed after loading. All at least 1.
+/// Limits of an engine, fixed after loading. All numbers at least 1.
 struct EngineLimits {
   std::int32_t window = 0;       ///< tokens that the smaller of the two contexts holds
   std::int32_t batch = 0;        ///< rows that one decode may carry
   std::int32_t output_rows = 0;  ///< rows of one decode that may ask for logits
+  bool can_cut = true;           ///< both caches can be cut anywhere; else truncate() clears them
 };
 
 /// Two models, each with a cache of one token sequence. Not thread-safe; one caller at a time. The token log of the

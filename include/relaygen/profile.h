@@ -54,6 +54,7 @@ struct ProfileThresholds {
   std::optional<double> guard_margin{};    ///< the small model hands back where its margin is below, in [0, 1]
   std::optional<double> verify_epsilon{};  ///< typical criterion: p >= min(epsilon, delta * exp(-entropy)), in (0, 1)
   std::optional<double> verify_delta{};
+  std::optional<double> draft_acceptance{};  ///< share of places at which both models' first choices agree, in (0, 1)
   bool operator==(const ProfileThresholds&) const = default;
 };
 

@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "relaygen/cost_model.h"
 #include "relaygen/cues.h"
 #include "relaygen/engine.h"
 #include "relaygen/error.h"
@@ -32,6 +33,26 @@ enum class HandoffRule : std::uint8_t {
   cues,    ///< after a selected cue of the request's CueSet
   random,  ///< at the start of a sentence, with probability Policy::random_rate: the control that cues must beat
   opening,  ///< at the first token and never again: the prompt ends behind a cue, as where a single handoff is put to the test
+  always,   ///< after every token of its own; the end of a sentence hands nothing back. For verification or the guard
+};
+
+/// What the large model must agree to before the small model's tokens in the thinking stand. It reads them anyway when it
+/// takes back; what it refuses is replaced by its own choice, and what follows is dropped. Nothing is shown before.
+enum class Verification : std::uint8_t {
+  off,      ///< nothing: the relay of the paper
+  typical,  ///< each token is the large model's own choice or passes Policy::typical. Biased towards the small model
+  strict,   ///< each token is the large model's own choice, in the answer too: the text is what it alone would write
+};
+
+/// How the large model's tokens are guessed ahead, so that one of its batches yields several. A guess stands only where it
+/// is the large model's own choice: this changes how long a text takes and nothing in it.
+struct Drafting {
+  bool lookup = false;       ///< guess what followed the last tokens where they stood before; costs nothing
+  bool small_model = false;  ///< let the small model guess
+  std::uint32_t most = 15;   ///< longest draft; how long one is follows from costs and from what stood so far
+  double acceptance = 0.8;   ///< share of the small model's guesses expected to stand before any was seen, in (0, 1)
+
+  [[nodiscard]] bool on() const noexcept { return (lookup || small_model) && most > 0; }
 };
 
 /// Who writes what. Policies are data: the named ones below are only starting points.
@@ -42,6 +63,10 @@ struct Policy {
   std::uint32_t min_large_tokens = 5;   ///< a cue counts once the large segment holds so many tokens, its own included
   std::uint32_t max_small_tokens = 64;  ///< a small segment in the thinking is cut after this many tokens, >= 1
   double random_rate = 0;               ///< of HandoffRule::random, in [0, 1]
+  Verification verify = Verification::off;
+  TypicalCriterion typical{};  ///< of Verification::typical
+  double guard_margin = 0;     ///< the small model hands back before a token of a lower margin, in [0, 1]; 0: off
+  Drafting draft{};
 };
 
 // ---------------------------------------------------------------- request
@@ -87,9 +112,12 @@ enum class SwitchReason : std::uint8_t {
   phase,              ///< the thinking ended
   end_of_generation,  ///< the small model wanted to stop inside the thinking; that token was dropped
   budget,             ///< the thinking budget ran out; the closing tag is forced
+  guard,              ///< the small model's margin fell under the guard's; that token was dropped
+  refused,            ///< the large model refused the small model's next token
 };
 
 [[nodiscard]] std::string_view name(SwitchReason why);
+[[nodiscard]] std::string_view name(Verification rule);
 
 /// A token was committed (or, with committed == false, a provisional one was dropped and must not be shown).
 struct TokenEvent {
@@ -156,20 +184,29 @@ struct Usage {
   std::uint64_t sentence_starts = 0;  ///< places where the random control could have handed over
   std::uint64_t judged = 0;           ///< small tokens whose large_logprob is known
   double judged_logprob = 0;          ///< sum of those, natural logarithm
+  std::uint64_t verified = 0;         ///< small tokens that the large model agreed to
+  std::uint64_t refused = 0;          ///< small tokens that it refused, with those that followed in their segments
+  std::uint64_t drafted = 0;          ///< guesses that were checked
+  std::uint64_t accepted = 0;         ///< of these, the ones that stood
 
   [[nodiscard]] std::uint64_t generated() const noexcept { return large + small + forced; }
   Usage& operator+=(const Usage& other) noexcept;  ///< counts of several texts
 };
 
-/// Seconds by part. A batch that brings a model up to date and continues it counts as catch-up as a whole.
+/// Seconds by part. A batch that brings a model up to date and continues it counts as catch-up (or verification) as a
+/// whole; the small model's guesses count as its decodes.
 struct Timing {
   double prefill = 0;       ///< batches that hold prompt tokens
   double large_decode = 0;  ///< batches of one token
   double small_decode = 0;
   double catch_up = 0;                                                ///< batches of several generated tokens
+  double verify = 0;                                                  ///< the large model's that check some of them
   double total = 0;                                                   ///< inside run()
   std::uint64_t large_decodes = 0, small_decodes = 0, catch_ups = 0;  ///< numbers of such batches
-  [[nodiscard]] double other() const noexcept { return total - prefill - large_decode - small_decode - catch_up; }
+  std::uint64_t verifies = 0;
+  [[nodiscard]] double other() const noexcept {
+    return total - prefill - large_decode - small_decode - catch_up - verify;
+  }
 };
 
 struct Completion {
@@ -194,6 +231,7 @@ struct RunOptions {
   EventSink events;                           ///< may be empty
   const std::atomic<bool>* cancel = nullptr;  ///< looked at before every batch
   Clock clock = steady_clock();               ///< must not be empty
+  const CostModel* costs = nullptr;           ///< of this machine, for the length of drafts; null: usual ones
 };
 
 /// One text in the making. Movable, not thread-safe. An error leaves it consistent: run() again goes on from the last
@@ -201,7 +239,8 @@ struct RunOptions {
 class Generation {
  public:
   /// Checks the request against the engine. Errors: bad_input (empty prompt, token ids out of range), too_long (no room
-  /// for an answer after the prompt), usage (policy and sampling values out of range), out_of_memory.
+  /// for an answer after the prompt), usage (policy and sampling values out of range, verification on an engine that
+  /// cannot cut its caches), out_of_memory. On such an engine nothing is drafted.
   [[nodiscard]] static Result<Generation> create(const Engine& engine, Request request);
 
   Generation(Generation&&) noexcept;

@@ -85,6 +85,17 @@ class Sampler {
   std::vector<float> ordered_;
 };
 
+/// Typical acceptance (Medusa: Cai et al., arXiv 2401.10774): a token is plausible where p >= min(epsilon, delta *
+/// exp(-entropy)), with p and entropy (natural logarithm) of the unfiltered distribution at temperature 1.
+struct TypicalCriterion {
+  double epsilon = 0.09;  ///< in (0, 1]
+  double delta = 0.3;     ///< > 0
+};
+[[nodiscard]] bool is_refused(double logprob, double entropy, const TypicalCriterion& criterion);
+
+/// Whether a token passes the criterion under a row of logits. Pure; O(row).
+[[nodiscard]] bool is_plausible(std::span<const float> logits, TokenId token, const TypicalCriterion& criterion);
+
 /// log p(token) of the unfiltered distribution at temperature 1. Pure; O(row).
 [[nodiscard]] float log_probability(std::span<const float> logits, TokenId token);
 

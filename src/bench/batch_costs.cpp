@@ -25,7 +25,8 @@ Status fill_cache(Engine& engine, Model model, std::span<const TokenId> tokens) 
 }
 
 Result<std::vector<double>> time_batch(Engine& engine, Model model, std::span<const TokenId> tokens, std::int32_t rows,
-                                       std::int32_t depth, const Effort& effort, const Clock& clock) {
+                                       std::int32_t depth, const Effort& effort, const Clock& clock,
+                                       std::int32_t outputs) {
   const auto batch = tokens.first(static_cast<std::size_t>(rows));
   std::vector<double> times;
   const double begin = clock();
@@ -36,7 +37,7 @@ Result<std::vector<double>> time_batch(Engine& engine, Model model, std::span<co
       if (auto ok = fill_cache(engine, model, context); !ok) return tl::unexpected(ok.error());
     }
     const double start = clock();
-    if (auto ok = engine.decode(model, batch, 1); !ok) return tl::unexpected(ok.error());
+    if (auto ok = engine.decode(model, batch, outputs); !ok) return tl::unexpected(ok.error());
     if (i >= effort.warm_ups) times.push_back(clock() - start);
   }
   return times;
@@ -62,6 +63,51 @@ Result<std::vector<BatchCost>> measure_batches(Engine& engine, Model model, std:
     costs.push_back({depth, count, mean(*times)});
   }
   (void)engine.truncate(model, 0);
+  return costs;
+}
+
+Result<double> time_output_row(Engine& engine, std::span<const TokenId> tokens, std::int32_t depth,
+                               const Clock& clock) {
+  const EngineLimits limits = engine.limits();
+  const std::int32_t rows = std::min({limits.output_rows, limits.batch, limits.window - depth,
+                                      static_cast<std::int32_t>(tokens.size()), std::int32_t{16}});
+  if (rows < 2) return 0.0;
+  // In pairs, so that a machine that slows down meanwhile does so for both.
+  constexpr std::size_t kPairs = 3;
+  std::vector<double> differences;
+  for (std::size_t i = 0; i < kPairs; ++i) {
+    std::array<double, 2> seconds{};
+    for (const bool all : {false, true}) {
+      auto times = time_batch(engine, Model::large, tokens, rows, depth, {.warm_ups = 1, .repeats = 2, .seconds = 1},
+                              clock, all ? rows : 1);
+      if (!times) return tl::unexpected(times.error());
+      seconds[static_cast<std::size_t>(all)] = *std::ranges::min_element(*times);
+    }
+    differences.push_back((seconds[1] - seconds[0]) / (rows - 1));
+  }
+  std::ranges::sort(differences);
+  return std::max(0.0, differences[kPairs / 2]);
+}
+
+Result<CostModel> measure_usual_batches(Engine& engine, std::int32_t depth, const Clock& clock,
+                                        const std::function<void(double share)>& progress) {
+  constexpr std::array<std::int32_t, 11> kRows{1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64};
+  const Effort effort{.warm_ups = 1, .repeats = 5, .seconds = 0.5};
+  CostModel costs;
+  double before = 0;
+  for (const Model model : {Model::large, Model::small}) {
+    auto measured = measure_batches(engine, model, kRows, depth, effort, clock, [&](std::size_t done) {
+      progress((before + static_cast<double>(done)) / (2.0 * kRows.size()));
+    });
+    if (!measured) return tl::unexpected(measured.error());
+    (model == Model::large ? costs.large : costs.small) = CostTable(*measured);
+    before += kRows.size();
+  }
+  const std::vector<TokenId> tokens(64, 0);
+  auto output = time_output_row(engine, tokens, 0, clock);
+  if (!output) return tl::unexpected(output.error());
+  costs.output_row = *output;
+  (void)engine.truncate(Model::large, 0);
   return costs;
 }
 
@@ -126,7 +172,11 @@ Result<CostModel> price_schedule(Engine& engine, std::span<const Batch> schedule
     (void)engine.truncate(model, 0);
     tables[static_cast<std::size_t>(model)] = CostTable(costs);
   }
-  return CostModel{std::move(tables[0]), std::move(tables[1])};
+  const std::vector<TokenId> tokens(64, 0);
+  auto output = time_output_row(engine, tokens, 0, clock);
+  if (!output) return tl::unexpected(output.error());
+  (void)engine.truncate(Model::large, 0);
+  return CostModel{std::move(tables[0]), std::move(tables[1]), *output};
 }
 
 }  // namespace relaygen::bench

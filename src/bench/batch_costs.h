@@ -22,10 +22,20 @@ struct Effort {
 
 /// Seconds of decodes of `rows` tokens on top of the first `depth` tokens of a model's cache, one a repeat. The cache
 /// must hold at least `depth` tokens and is cut back to them; `tokens` are what is decoded, at least `rows` of them.
-/// Logits are asked for the last row only. Errors: those of decode.
+/// Logits are asked for the last `outputs` rows. Errors: those of decode.
 [[nodiscard]] Result<std::vector<double>> time_batch(Engine& engine, Model model, std::span<const TokenId> tokens,
                                                      std::int32_t rows, std::int32_t depth, const Effort& effort,
-                                                     const Clock& clock);
+                                                     const Clock& clock, std::int32_t outputs = 1);
+
+/// Seconds that each further row of logits of the large model takes, on top of the first `depth` of `tokens`, which its
+/// cache must hold; 0 where the engine gives only one. Errors: those of decode.
+[[nodiscard]] Result<double> time_output_row(Engine& engine, std::span<const TokenId> tokens, std::int32_t depth,
+                                             const Clock& clock);
+
+/// What drafting needs to know: a few sizes of both models behind `depth` tokens, a few decodes each. Uses the caches as
+/// it likes and leaves them empty. `progress` is called with the share done. Errors: those of decode.
+[[nodiscard]] Result<CostModel> measure_usual_batches(Engine& engine, std::int32_t depth, const Clock& clock,
+                                                      const std::function<void(double share)>& progress);
 
 /// The mean time of each size on top of a context of `depth` tokens (at most half of the engine's window), sizes that the
 /// engine's limits do not allow left out. `progress` is called before every size with the number done. Uses the

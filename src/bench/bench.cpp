@@ -93,7 +93,7 @@ std::vector<std::pair<Model, BatchCost>> medians(const Samples& samples) {
 
 // The windows once more on empty caches without models: what is left is the program's own time, the least of several.
 Status run_dry(const Engine& engine, std::span<const Window> windows, std::span<const NamedPolicy> policies,
-               const RunOptions& options, std::vector<BenchRow>& rows) {
+               const RunOptions& options, double acceptance, std::vector<BenchRow>& rows) {
   constexpr std::size_t kRepeats = 5;
   std::vector<double> least(policies.size(), std::numeric_limits<double>::infinity());
   for (std::size_t repeat = 0; repeat < kRepeats; ++repeat) {
@@ -103,7 +103,7 @@ Status run_dry(const Engine& engine, std::span<const Window> windows, std::span<
       Replayer replayer(dry);
       if (auto ok = replayer.prepare(window); !ok) return tl::unexpected(ok.error());
       for (const std::size_t i : order(policies.size(), repeat)) {
-        auto account = replayer.run(policies[i], options);
+        auto account = replayer.run(policies[i], options, acceptance);
         if (!account) return tl::unexpected(account.error());
         seconds[i] += account->seconds;
       }
@@ -122,7 +122,7 @@ Result<BenchResult> bench_replay(Engine& engine, std::span<const Window> windows
   BenchResult result;
   Samples samples;
   Replayer replayer(engine);
-  const RunOptions run_options{.events = {}, .cancel = options.cancel, .clock = options.clock};
+  const RunOptions run_options{.events = {}, .cancel = options.cancel, .clock = options.clock, .costs = options.costs};
   const double steps = static_cast<double>(windows.size() * options.repetitions * policies.size());
   double done = 0;
   for (const Window& window : windows) {
@@ -135,7 +135,7 @@ Result<BenchResult> bench_replay(Engine& engine, std::span<const Window> windows
       Schedule all;
       for (const std::size_t i : order(policies.size(), repetition)) {
         if (options.progress) options.progress(done++ / steps);
-        auto account = replayer.run(policies[i], run_options);
+        auto account = replayer.run(policies[i], run_options, options.acceptance);
         if (!account) return tl::unexpected(account.error());
         all.insert(all.end(), account->schedule.begin(), account->schedule.end());
         accounts[i] = std::move(*account);
@@ -149,7 +149,7 @@ Result<BenchResult> bench_replay(Engine& engine, std::span<const Window> windows
   }
   result.rows = collector.finish(options.repetitions);
   for (BenchRow& row : result.rows) row.depth = windows.front().context;
-  if (auto ok = run_dry(engine, windows, policies, run_options, result.rows); !ok) return tl::unexpected(ok.error());
+  if (auto ok = run_dry(engine, windows, policies, run_options, options.acceptance, result.rows); !ok) return tl::unexpected(ok.error());
   result.costs = medians(samples);
   return result;
 }
@@ -160,7 +160,7 @@ Result<BenchResult> bench_live(Engine& engine, std::span<const Request> requests
   BenchResult result;
   Samples samples;
   RecordingEngine books(engine);
-  const RunOptions run_options{.events = {}, .cancel = options.cancel, .clock = options.clock};
+  const RunOptions run_options{.events = {}, .cancel = options.cancel, .clock = options.clock, .costs = options.costs};
   const double steps = static_cast<double>(requests.size() * options.repetitions * policies.size());
   double done = 0;
   struct Run {

@@ -18,6 +18,8 @@ namespace relaygen::bench {
 struct BenchOptions {
   std::size_t repetitions = 6;
   bool explain = false;  ///< of live texts: measure their batches afterwards, for the ideal time
+  double acceptance = 1;  ///< of replayed texts: how often the small model is right where that is checked
+  const CostModel* costs = nullptr;  ///< for the length of drafts; null: usual ones
   Clock clock = steady_clock();
   const std::atomic<bool>* cancel = nullptr;
   std::function<void(double fraction)> progress{};  ///< may be empty

@@ -1,5 +1,7 @@
 #include "bench/bench_json.h"
 
+#include <array>
+
 #include "core/statistics.h"
 
 namespace relaygen::bench {
@@ -52,6 +54,10 @@ OrderedJson rows_to_json(const BenchResult& result) {
     json["small_share"] = tokens > 0 ? static_cast<double>(row.usage.small) / tokens : 0.0;
     json["handoffs"] = row.usage.handoffs;
     json["dropped"] = row.usage.dropped;
+    json["verified"] = row.usage.verified;
+    json["refused"] = row.usage.refused;
+    json["drafted"] = row.usage.drafted;
+    json["accepted"] = row.usage.accepted;
     json["parts"] = parts_to_json(row.actual, row.ideal, row.other);
     json["ideal_seconds"] = row.over_ideal.empty() ? OrderedJson(nullptr) : OrderedJson(row.ideal.seconds());
     json["over_ideal"] = estimate(row.over_ideal);
@@ -74,6 +80,19 @@ OrderedJson costs_to_json(const CostModel& model) {
   for (const BatchCost& cost : model.large.costs()) costs.push_back(cost_to_json(Model::large, cost));
   for (const BatchCost& cost : model.small.costs()) costs.push_back(cost_to_json(Model::small, cost));
   return costs;
+}
+
+std::optional<CostModel> costs_from_json(const OrderedJson& json) try {
+  std::array<std::vector<BatchCost>, 2> costs;
+  for (const auto& one : json.at("costs")) {
+    const BatchCost cost{one.at("depth"), one.at("rows"), one.at("seconds")};
+    if (cost.rows < 1 || !(cost.seconds > 0)) return std::nullopt;
+    costs[one.at("model") == name(Model::large) ? 0 : 1].push_back(cost);
+  }
+  if (costs[0].empty() || costs[1].empty()) return std::nullopt;
+  return CostModel{CostTable(costs[0]), CostTable(costs[1]), json.at("output_row_s").get<double>()};
+} catch (const OrderedJson::exception&) {
+  return std::nullopt;
 }
 
 }  // namespace relaygen::bench

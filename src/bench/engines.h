@@ -52,14 +52,17 @@ class RecordingEngine : public EngineAround {
 
 /// An engine whose models always say what stands in a text: trace replay. Every decode and every cut is done by the
 /// engine inside, for real; only the logits are exchanged for ones that are certain of the text's next token, and of an
-/// end-of-generation token behind the text. Both models agree at every place, so the text comes out whatever the policy,
-/// and with it the schedule of batches that this policy has on this text.
+/// end-of-generation token behind the text. So the text comes out whatever the policy, and with it the schedule of
+/// batches that this policy has on this text. Where drafts or segments are checked by the large model, the small one can
+/// be made to say something else at stated places.
 class ReplayEngine : public EngineAround {
  public:
   explicit ReplayEngine(Engine& inner) : EngineAround(inner) {}
 
   /// What is to come out: prompt and text. Errors: bad_input where the vocabulary has no end-of-generation token.
   [[nodiscard]] Status set_text(std::vector<TokenId> tokens);
+  /// Positions of the text at which the small model says another token: empty, or one entry a token.
+  void set_mistakes(std::vector<bool> mistakes) { mistakes_ = std::move(mistakes); }
 
   [[nodiscard]] Result<LogitRows> decode(Model model, std::span<const TokenId> tokens,
                                          std::int32_t output_rows) override;
@@ -71,8 +74,11 @@ class ReplayEngine : public EngineAround {
   };
 
   std::vector<TokenId> text_;
+  std::vector<bool> mistakes_;
   std::optional<TokenId> end_;
+  TokenId other_ = 0;  // what it says there
   std::array<std::vector<Row>, 2> rows_;  // of each model: a view lives until its next decode
+  std::array<std::vector<std::span<const float>>, 2> views_;
 };
 
 /// Two caches and no models: a replay on it is a dry run that costs nothing and shows the schedule. Its logits are empty.
@@ -94,6 +100,7 @@ class DryEngine : public Engine {
   const Vocabulary& vocabulary_;
   EngineLimits limits_;
   std::array<std::int32_t, 2> cached_{};
+  std::vector<std::span<const float>> rows_;  // empty ones
 };
 
 }  // namespace relaygen::bench

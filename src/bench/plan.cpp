@@ -50,7 +50,9 @@ class SmallVocabulary : public Vocabulary {
 
 Result<std::vector<Plan>> plan_policies(const Engine& engine, std::span<const Trace> traces,
                                         std::span<const TokenId> prompt, std::span<const NamedPolicy> policies,
-                                        const CostModel& costs, const RunOptions& options) {
+                                        const CostModel& costs, const RunOptions& options, double acceptance) {
+  RunOptions priced = options;
+  priced.costs = &costs;
   EngineLimits limits = engine.limits();
   limits.window = std::numeric_limits<std::int32_t>::max();  // nothing is held
   SmallVocabulary vocabulary(engine.vocabulary());
@@ -67,7 +69,7 @@ Result<std::vector<Plan>> plan_policies(const Engine& engine, std::span<const Tr
       Replayer replayer(empty);
       if (auto ok = replayer.prepare(text); !ok) return tl::unexpected(ok.error());
       for (const Model model : {Model::large, Model::small}) (void)empty.truncate(model, 0);
-      auto account = replayer.run(policy, options);
+      auto account = replayer.run(policy, priced, acceptance);
       if (!account) return tl::unexpected(account.error());
       plan.ideal += ideal_time(account->schedule, costs);
       plan.usage += account->usage;

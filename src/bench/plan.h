@@ -19,10 +19,10 @@ struct Plan {
 };
 
 /// Replays whole traces behind `prompt` (at least one token) on empty engines with the batch limits of `engine`, and
-/// prices the schedules. The traces must hold what `engine` calls tokens. Errors: those of Replayer.
+/// prices the schedules, `acceptance` as in Replayer::run. The traces must hold what `engine` calls tokens. Errors: those of Replayer.
 [[nodiscard]] Result<std::vector<Plan>> plan_policies(const Engine& engine, std::span<const Trace> traces,
                                                       std::span<const TokenId> prompt,
                                                       std::span<const NamedPolicy> policies, const CostModel& costs,
-                                                      const RunOptions& options);
+                                                      const RunOptions& options, double acceptance = 1);
 
 }  // namespace relaygen::bench

@@ -65,11 +65,44 @@ Result<double> Replayer::prepare(const Window& window) {
   return seconds;
 }
 
-Result<Account> Replayer::run(const NamedPolicy& policy, const RunOptions& options) {
+// Where the small model may be mistaken without another text coming out: nowhere where its word counts unchecked.
+Result<std::vector<bool>> Replayer::mistakes_under(const NamedPolicy& policy, double acceptance) const {
+  const Policy& own = policy.prepared.policy;
+  const bool verifies = own.verify != Verification::off;
+  if (acceptance >= 1 || own.thinker == Model::small || !(verifies || own.draft.small_model))
+    return std::vector<bool>();
+  constexpr std::uint64_t kSeed = 1;
+  const Noise noise(kSeed, NoiseStream::evaluation);
+  std::vector<bool> mistakes(window_.tokens.size());
+  for (std::size_t i = 0; i < mistakes.size(); ++i) mistakes[i] = noise.uniform(i, 0) >= acceptance;
+
+  NamedPolicy unchecked = policy;
+  unchecked.prepared.policy.draft = {};
+  unchecked.prepared.policy.verify = Verification::off;
+  if (verifies) unchecked.prepared.policy.handoffs = HandoffRule::never;
+  if (own.verify == Verification::strict) unchecked.prepared.policy.answer_by = Model::large;
+  DryEngine dry(books_.vocabulary(), books_.limits());
+  Replayer replayer(dry);
+  if (auto seconds = replayer.prepare(window_); !seconds) return tl::unexpected(seconds.error());
+  const auto account = replayer.run(unchecked);
+  if (!account) return tl::unexpected(account.error());
+  for (const Batch& batch : account->schedule) {
+    if (batch.model != Model::small) continue;
+    const auto next = static_cast<std::size_t>(batch.depth + batch.rows);
+    if (next < mistakes.size()) mistakes[next] = false;
+  }
+  return mistakes;
+}
+
+Result<Account> Replayer::run(const NamedPolicy& policy, const RunOptions& options, double acceptance) {
+  auto mistakes = mistakes_under(policy, acceptance);
+  if (!mistakes) return tl::unexpected(mistakes.error());
+  replay_.set_mistakes(std::move(*mistakes));
   Request request = base_request();
   request.policy = policy.prepared.policy;
   request.cues = policy.prepared.cues;
   auto account = run_request(std::move(request), options);
+  replay_.set_mistakes({});
   if (!account) return account;
   const auto ids = previous_->log().ids();
   if (!std::equal(ids.begin(), ids.end(), window_.tokens.begin(), window_.tokens.end())) {
@@ -91,7 +124,14 @@ Result<CostModel> Replayer::price(std::span<const Batch> schedule, const Clock& 
     if (!times) return tl::unexpected(times.error());
     costs[static_cast<std::size_t>(model)] = std::move(*times);
   }
-  return CostModel{CostTable(costs[0]), CostTable(costs[1])};
+  CostModel model{CostTable(costs[0]), CostTable(costs[1])};
+  if (std::ranges::any_of(schedule, [](const Batch& batch) { return batch.outputs > 1; })) {
+    if (auto ok = fill_cache(engine_, Model::large, tokens.first(depth)); !ok) return tl::unexpected(ok.error());
+    auto output = time_output_row(engine_, tokens, static_cast<std::int32_t>(depth), clock);
+    if (!output) return tl::unexpected(output.error());
+    model.output_row = *output;
+  }
+  return model;
 }
 
 Result<Account> Replayer::run_request(Request request, const RunOptions& options) {

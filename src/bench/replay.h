@@ -49,8 +49,10 @@ class Replayer {
   /// Errors: too_long where the engine's window does not hold it, bad_input, those of decode.
   [[nodiscard]] Result<double> prepare(const Window& window);
 
-  /// Runs the prepared window. Errors: those of Generation, and `internal` where another text came out.
-  [[nodiscard]] Result<Account> run(const NamedPolicy& policy, const RunOptions& options = {});
+  /// Runs the prepared window. Where the large model checks what the small one says, that is right with probability
+  /// `acceptance` at each place, the same places for every policy. Errors: those of Generation, and `internal` where
+  /// another text came out.
+  [[nodiscard]] Result<Account> run(const NamedPolicy& policy, const RunOptions& options = {}, double acceptance = 1);
 
   /// Times batches of every size that the schedule holds, in the middle of the prepared window, frequent sizes more
   /// often: the mean of each. Errors: those of decode.
@@ -59,6 +61,7 @@ class Replayer {
  private:
   Result<Account> run_request(Request request, const RunOptions& options);
   [[nodiscard]] Request base_request() const;
+  [[nodiscard]] Result<std::vector<bool>> mistakes_under(const NamedPolicy& policy, double acceptance) const;
 
   Engine& engine_;
   RecordingEngine books_;

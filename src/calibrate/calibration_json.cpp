@@ -83,6 +83,8 @@ OrderedJson thresholds_to_json(const Thresholds& thresholds) {
   json["verify_epsilon"] =
       thresholds.verify_epsilon > 0 ? OrderedJson(plain(thresholds.verify_epsilon)) : OrderedJson(nullptr);
   json["guard_margin"] = thresholds.guard_margin ? OrderedJson(plain(*thresholds.guard_margin)) : OrderedJson(nullptr);
+  json["draft_acceptance"] =
+      thresholds.draft_acceptance ? OrderedJson(plain(*thresholds.draft_acceptance)) : OrderedJson(nullptr);
   json["guard_catches"] = plain(thresholds.guard_catches);
   json["guard_refused"] = thresholds.guard_refused;
   return json;

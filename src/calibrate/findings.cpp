@@ -112,6 +112,9 @@ class Reader {
     }
     findings.thresholds.tokens = own_.size();
     if (own_.size() >= kFewTokens)
+      findings.thresholds.draft_acceptance =
+          std::clamp(static_cast<double>(agreed_) / static_cast<double>(own_.size()), 0.01, 0.99);
+    if (own_.size() >= kFewTokens)
       findings.thresholds.verify_epsilon = std::clamp(quantile(own_, kOwnTokensThatMayFail), 1e-6, 0.5);
     if (accepted_.size() >= kFewTokens) {
       const double margin = quantile(accepted_, kAcceptedTokensThatMayStop);
@@ -164,7 +167,7 @@ class Reader {
     }
   }
 
-  void add_thresholds(const Trace&, const Extent& extent, const std::vector<Occurrence>& found, const Opinions& small,
+  void add_thresholds(const Trace& trace, const Extent& extent, const std::vector<Occurrence>& found, const Opinions& small,
                       const Opinions& large) {
     if (large.margin.empty()) return;
     for (std::uint32_t i = extent.first_thinking; i < extent.last_thinking; ++i) {
@@ -172,6 +175,7 @@ class Reader {
       const double p = std::exp(static_cast<double>(large.logprob[i]));
       const double scaled = p * std::exp(static_cast<double>(large.entropy[i]));
       own_.push_back(std::max(p, scaled * scaled));
+      agreed_ += trace.tokens[i] == small.top[i];
     }
     for (const Occurrence& one : handoffs_of(found, selected_, analysis_.options.min_large_tokens)) {
       for (std::uint32_t i = one.after.first; i < one.after.last; ++i) {
@@ -231,6 +235,7 @@ class Reader {
   std::vector<double> step_tokens_;
   std::map<std::uint32_t, Sums> shares_;
   std::vector<double> own_, accepted_, refused_;
+  std::size_t agreed_ = 0;  // of as many as own_ holds: the small model's first choice is the large one's token
   double margin_sum_ = 0, squares_ = 0, sentence_squares_ = 0, small_tokens_ = 0, thinking_tokens_ = 0;
   std::uint64_t segments_ = 0, traces_ = 0;
 };

@@ -82,6 +82,7 @@ Profile make_profile(const Analysis& analysis, const Findings& findings, const P
     profile.thresholds.verify_epsilon = std::max(1e-5, plain(thresholds.verify_epsilon));
     profile.thresholds.verify_delta = plain(std::sqrt(thresholds.verify_epsilon));
   }
+  if (thresholds.draft_acceptance) profile.thresholds.draft_acceptance = plain(*thresholds.draft_acceptance);
   if (thresholds.guard_margin) profile.thresholds.guard_margin = plain(*thresholds.guard_margin);
 
   ProfileCalibration& calibration = profile.calibration.emplace();

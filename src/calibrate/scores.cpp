@@ -42,10 +42,6 @@ std::string_view name(Measure measure) {
   return "?";
 }
 
-bool is_refused(double logprob, double entropy, const TypicalCriterion& criterion) {
-  return std::exp(logprob) < std::min(criterion.epsilon, criterion.delta * std::exp(-entropy));
-}
-
 void Scoring::Cell::add(const Cell& other, double weight) {
   const auto sum = [&](double& into, double from) { into += weight * from; };
   sum(segments, other.segments);

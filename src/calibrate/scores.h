@@ -14,6 +14,7 @@
 
 #include "calibrate/occurrences.h"
 #include "calibrate/trace.h"
+#include "relaygen/sampling.h"
 
 namespace relaygen::calibrate {
 
@@ -29,14 +30,6 @@ inline constexpr std::size_t kMeasures = 5;
 inline constexpr std::array<Measure, kMeasures> kAllMeasures{
     Measure::small_margin, Measure::large_margin, Measure::agreement, Measure::large_logprob, Measure::refused};
 [[nodiscard]] std::string_view name(Measure measure);
-
-/// Typical acceptance (Medusa: Cai et al., arXiv 2401.10774): a token is plausible where p >= min(epsilon, delta *
-/// exp(-entropy)).
-struct TypicalCriterion {
-  double epsilon = 0.09;
-  double delta = 0.3;
-};
-[[nodiscard]] bool is_refused(double logprob, double entropy, const TypicalCriterion& criterion);
 
 /// An estimate with its 95% interval.
 struct Interval {

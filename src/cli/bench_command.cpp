@@ -14,6 +14,7 @@
 #include "cli/cost_printing.h"
 #include "cli/exit_code.h"
 #include "cli/interrupt.h"
+#include "cli/machine_costs.h"
 #include "cli/output.h"
 #include "cli/provenance.h"
 #include "cli/session.h"
@@ -34,6 +35,7 @@ struct BenchFlags {
   std::string trace, prompts;
   std::vector<std::size_t> depths{256};
   std::size_t windows = 4, tokens = 128, first = 5, repetitions = 6;
+  double acceptance = 0.8;
   bool explain = false;
   OutputFlags output;
 };
@@ -73,9 +75,6 @@ Result<Outcome> replay(const BenchFlags& flags, std::span<const NamedText> texts
   auto traces = bench::tokenize_texts(texts, session.pair->vocabulary(), flags.trace);
   if (!traces) return tl::unexpected(traces.error());
   Outcome outcome;
-  outcome.workload =
-      fmt::format("replay of {} windows of up to {} tokens from {} ({} texts), behind {} tokens", flags.windows,
-                  flags.tokens, flags.trace, traces->size(), fmt::join(flags.depths, ", "));
   for (std::size_t i = 0; i < flags.depths.size(); ++i) {
     const auto windows =
         bench::cut_windows(session.pair->vocabulary(), *traces,
@@ -87,6 +86,9 @@ Result<Outcome> replay(const BenchFlags& flags, std::span<const NamedText> texts
     outcome.workload =
         fmt::format("replay of {} windows of up to {} tokens from {} ({} texts), behind {} tokens", windows.size(),
                     flags.tokens, flags.trace, traces->size(), fmt::join(flags.depths, ", "));
+    if (options.costs != nullptr)
+      outcome.workload += fmt::format("; where it is checked the small model is right at {:g}% of the places",
+                                      100 * flags.acceptance);
     outcome.windows = windows.size();
     auto result = bench::bench_replay(*session.pair, windows, policies, own);
     if (!result) return tl::unexpected(result.error());
@@ -109,16 +111,22 @@ Result<Outcome> live(const BenchFlags& flags, Session& session, std::span<const 
 }
 
 std::string rows_table(const bench::BenchResult& result) {
-  std::string table = fmt::format("{:<16}{:>8}{:>12}  {:<24}{:>7}{:>10}  {}\n", "policy", "tokens", "ms a token",
-                                  "speed-up", "small", "handoffs", "over ideal");
+  std::string table = fmt::format("{:<24}{:>8}{:>12}  {:<24}{:>7}{:>10}{:>14}  {}\n", "policy", "tokens", "ms a token",
+                                  "speed-up", "small", "handoffs", "guesses", "over ideal");
   for (const bench::BenchRow& row : result.rows) {
     const auto tokens = static_cast<double>(row.usage.generated());
     const Estimate time = median(row.seconds);
     const Estimate times = median(row.speed_up);
-    table += fmt::format("{:<16}{:>8}{:>12.3f}  {:<24}{:>6.1f}%{:>10}", row.policy, row.usage.generated(),
+    const std::string guesses =
+        row.usage.drafted == 0 ? ""
+                               : fmt::format("{:.0f}% of {}",
+                                             100 * static_cast<double>(row.usage.accepted) /
+                                                 static_cast<double>(row.usage.drafted),
+                                             row.usage.drafted);
+    table += fmt::format("{:<24}{:>8}{:>12.3f}  {:<24}{:>6.1f}%{:>10}{:>14}", row.policy, row.usage.generated(),
                          1e3 * time.value / tokens,
                          fmt::format("{:.3f}x ({:.3f} to {:.3f})", times.value, times.low, times.high),
-                         100 * static_cast<double>(row.usage.small) / tokens, row.usage.handoffs);
+                         100 * static_cast<double>(row.usage.small) / tokens, row.usage.handoffs, guesses);
     if (!row.over_ideal.empty()) {
       const Estimate over = median(row.over_ideal);
       table += fmt::format("  {:+.1f}% ({:+.1f} to {:+.1f})", 100 * over.value, 100 * over.low, 100 * over.high);
@@ -171,6 +179,7 @@ OrderedJson to_json(const BenchFlags& flags, const Session& session, const Outco
                         {"top_p", sampling.top_p},
                         {"min_p", sampling.min_p}};
   }
+  if (!flags.trace.empty()) json["acceptance"] = flags.acceptance;
   json["repetitions"] = flags.repetitions;
   json["baseline"] = outcome.depths.front().rows.front().policy;
   json["depths"] = OrderedJson::array();
@@ -212,7 +221,15 @@ Result<int> bench_pair(const BenchFlags& flags, const std::string& command) {
   if (!policies) return tl::unexpected(policies.error());
 
   ProgressBar bar;
-  bench::BenchOptions options{.repetitions = flags.repetitions, .cancel = &interrupted()};
+  bench::BenchOptions options{
+      .repetitions = flags.repetitions, .acceptance = flags.acceptance, .cancel = &interrupted()};
+  std::optional<CostModel> costs;
+  if (std::ranges::any_of(*policies, [](const auto& one) { return wants_costs(one.prepared.policy); })) {
+    auto measured = machine_costs(*session->pair, models);
+    if (!measured) return tl::unexpected(measured.error());
+    costs = std::move(*measured);
+    options.costs = &*costs;
+  }
   options.progress = [&](double fraction) { bar.show("measuring", static_cast<float>(fraction)); };
   auto outcome = flags.trace.empty() ? live(flags, *session, *policies, options)
                                      : replay(flags, *texts, *session, *policies, options);
@@ -244,6 +261,11 @@ void add_bench_command(CLI::App& app, const std::vector<std::string>& arguments,
       ->delimiter(',')
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->check(kContextTokens)
+      ->capture_default_str();
+  command
+      ->add_option("--acceptance", flags->acceptance,
+                   "with --trace, where the large model checks the small one: share of places at which that is right")
+      ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   command->add_option("--prompts", flags->prompts, "write texts anew for these prompts (JSONL with a \"prompt\")")
       ->type_name("FILE");

@@ -68,6 +68,7 @@ class Chat {
     StreamPrinter printer(color_);
     RunOptions options;
     options.cancel = &interrupted();
+    options.costs = session_.costs ? &*session_.costs : nullptr;
     options.events = std::ref(printer);
     const auto ran = generation->run(*session_.pair, options);
     previous_ = std::move(*generation);
@@ -132,6 +133,7 @@ void add_chat_command(CLI::App& app, int& code) {
   add_model_flags(*command, flags->models);
   add_generation_flags(*command, flags->generation);
   command->callback([flags, &code] {
+    flags->generation.policy = whole_policy_name(flags->generation);
     auto result = chat(*flags);
     if (!result) print_error(result.error());
     code = result ? *result : exit_code(result.error().kind);

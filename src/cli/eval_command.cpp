@@ -16,6 +16,7 @@
 #include "cli/exit_code.h"
 #include "cli/interrupt.h"
 #include "cli/long_progress.h"
+#include "cli/machine_costs.h"
 #include "cli/output.h"
 #include "cli/provenance.h"
 #include "eval/matching.h"
@@ -132,11 +133,11 @@ Status match_rate(eval::Store& store, Pair* pair, Rows& rows, const ChosenProble
   generation.policy = "relay";
   auto relay = prepare_policy(policy_choice(generation), rows.profile);
   if (!relay) return tl::unexpected(relay.error());
-  const auto relay_writer = make_writer(*pair, {"relay", std::move(*relay)}, flags);
+  const auto relay_writer = make_writer(*pair, {"relay", std::move(*relay)}, flags, nullptr);
   const auto make_random = [&](double rate) {
     PolicyRow tried = *row;
     tried.prepared.policy.random_rate = rate;
-    return make_writer(*pair, tried, flags);
+    return make_writer(*pair, tried, flags, nullptr);
   };
   ProgressBar bar;
   const std::span<const eval::StoredProblem> some(problems.chosen.data(),
@@ -154,9 +155,10 @@ Status match_rate(eval::Store& store, Pair* pair, Rows& rows, const ChosenProble
   return store.settle_policy(policy_settings(*row, flags));
 }
 
-Result<std::vector<eval::Competitor>> make_competitors(Pair* pair, const Rows& rows, const EvalFlags& flags) {
+Result<std::vector<eval::Competitor>> make_competitors(Pair* pair, const Rows& rows, const EvalFlags& flags,
+                                                       const CostModel* costs) {
   std::vector<eval::Competitor> competitors;
-  for (const auto& row : rows.policies) competitors.push_back({row.name, make_writer(*pair, row, flags)});
+  for (const auto& row : rows.policies) competitors.push_back({row.name, make_writer(*pair, row, flags, costs)});
   for (const auto& row : rows.endpoints) {
     auto writer = make_writer(row, flags);
     if (!writer) return tl::unexpected(writer.error());
@@ -192,7 +194,13 @@ Result<bool> write_outputs(eval::Store& store, const EvalFlags& flags, const Cho
     warm_up(*pair);
   }
   if (auto ok = match_rate(store, pair.get(), rows, problems, seed, flags); !ok) return tl::unexpected(ok.error());
-  auto competitors = make_competitors(pair.get(), rows, flags);
+  std::optional<CostModel> costs;
+  if (std::ranges::any_of(rows.policies, [](const auto& row) { return wants_costs(row.prepared.policy); })) {
+    auto measured = machine_costs(*pair, flags.models);
+    if (!measured) return tl::unexpected(measured.error());
+    costs = std::move(*measured);
+  }
+  auto competitors = make_competitors(pair.get(), rows, flags, costs ? &*costs : nullptr);
   if (!competitors) return tl::unexpected(competitors.error());
   const auto machine = describe_machine(pair ? pair->info().threads : 0);
   if (auto ok = store.add_run({eval::utc_now(), program(), command, machine}); !ok) return tl::unexpected(ok.error());

@@ -156,10 +156,10 @@ Result<std::vector<std::string>> policies_of(const EvalFlags& flags) {
   std::vector<std::string> names;
   for (const auto& one : split_list(flags.policies.empty() && !only_endpoints ? kUsualPolicies : flags.policies)) {
     const std::string name = full_policy_name(one);
-    const auto known = policy_names();
-    if (std::find(known.begin(), known.end(), name) == known.end()) {
-      return fail(ErrorKind::usage, fmt::format("--policies: there is no policy '{}'", one),
-                  fmt::format("choose from {}", fmt::join(known, ", ")));
+    if (auto ok = check_policy_name(name); !ok) {
+      Error error = ok.error();
+      error.message = "--policies: " + error.message;
+      return tl::unexpected(std::move(error));
     }
     if (std::find(names.begin(), names.end(), name) != names.end())
       return fail(ErrorKind::usage, fmt::format("--policies names '{}' twice", name), "name it once");

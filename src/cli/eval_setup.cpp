@@ -79,8 +79,7 @@ Result<std::vector<EndpointRow>> choose_endpoints(const EvalFlags& flags) {
   for (const auto& text : flags.endpoints) {
     auto parsed = eval::parse_endpoint(text);
     if (!parsed) return tl::unexpected(parsed.error());
-    const auto known = policy_names();
-    const bool taken = std::find(known.begin(), known.end(), parsed->name) != known.end() ||
+    const bool taken = check_policy_name(full_policy_name(parsed->name)).has_value() ||
                        std::any_of(rows.begin(), rows.end(), [&](const auto& row) { return row.name == parsed->name; });
     if (taken) {
       return fail(ErrorKind::usage, fmt::format("the name '{}' of an endpoint is taken already", parsed->name),
@@ -129,6 +128,7 @@ std::string_view rule_name(HandoffRule rule) {
     case HandoffRule::cues: return "cues";
     case HandoffRule::random: return "random";
     case HandoffRule::opening: return "opening";
+    case HandoffRule::always: return "always";
   }
   return "?";
 }
@@ -289,6 +289,16 @@ eval::StoredPolicy policy_settings(const PolicyRow& row, const EvalFlags& flags)
     settings["rules"] = row.prepared.cues.rules() == Rules::exact ? "exact" : "published";
     settings["cues"] = hash.hex();
   }
+  if (policy.verify != Verification::off) settings["verify"] = name(policy.verify);
+  if (policy.verify == Verification::typical) {
+    settings["epsilon"] = policy.typical.epsilon;
+    settings["delta"] = policy.typical.delta;
+  }
+  if (policy.guard_margin > 0) settings["guard_margin"] = policy.guard_margin;
+  if (policy.draft.on()) {
+    settings["draft"] = policy.draft.lookup ? policy.draft.small_model ? "all" : "lookup" : "small";
+    settings["draft_max"] = policy.draft.most;
+  }
   return {row.name, std::move(settings)};
 }
 
@@ -296,13 +306,15 @@ eval::StoredPolicy endpoint_settings(const EndpointRow& row) {
   return {row.name, {{"endpoint", eval::shown_url(row.options.url)}, {"model", row.options.model}}};
 }
 
-std::unique_ptr<eval::Writer> make_writer(Pair& pair, const PolicyRow& row, const EvalFlags& flags) {
-  return eval::make_pair_writer(pair, [&pair, &flags, prepared = row.prepared](const std::string& prompt) {
+std::unique_ptr<eval::Writer> make_writer(Pair& pair, const PolicyRow& row, const EvalFlags& flags,
+                                          const CostModel* costs) {
+  const auto request = [&pair, &flags, prepared = row.prepared](const std::string& prompt) {
     std::vector<ChatMessage> messages;
     if (!flags.generation.system.empty()) messages.push_back({"system", flags.generation.system});
     messages.push_back({"user", prompt});
     return make_request(pair, prepared, flags.generation, messages);
-  });
+  };
+  return eval::make_pair_writer(pair, request, costs);
 }
 
 Result<std::unique_ptr<eval::Writer>> make_writer(const EndpointRow& row, const EvalFlags& flags) {

@@ -62,7 +62,9 @@ struct Rows {
 [[nodiscard]] eval::StoredPolicy policy_settings(const PolicyRow& row, const EvalFlags& flags);
 [[nodiscard]] eval::StoredPolicy endpoint_settings(const EndpointRow& row);
 
-[[nodiscard]] std::unique_ptr<eval::Writer> make_writer(Pair& pair, const PolicyRow& row, const EvalFlags& flags);
+/// `costs` as RunOptions::costs; they have to outlive the writer, and so have pair and flags.
+[[nodiscard]] std::unique_ptr<eval::Writer> make_writer(Pair& pair, const PolicyRow& row, const EvalFlags& flags,
+                                                        const CostModel* costs);
 [[nodiscard]] Result<std::unique_ptr<eval::Writer>> make_writer(const EndpointRow& row, const EvalFlags& flags);
 
 }  // namespace relaygen::cli

@@ -1,6 +1,7 @@
 #include "cli/options.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -40,6 +41,13 @@ FlashAttention flash_attention(std::string_view text) {
   if (text == "on" || text == "1") return FlashAttention::on;
   return text == "off" || text == "0" ? FlashAttention::off : FlashAttention::automatic;
 }
+
+const CLI::Validator kPolicyName(
+    [](std::string& word) {
+      const auto ok = check_policy_name(full_policy_name(word));
+      return ok ? std::string() : fmt::format("{}; to do: {}", ok.error().message, ok.error().hint);
+    },
+    "");
 
 // Flags whose value is any text, also one that looks like a flag.
 constexpr std::array<std::string_view, 4> kTextFlags{"--stop", "--prompt", "-p", "--system-prompt"};
@@ -167,11 +175,29 @@ Result<PairOptions> pair_options(const ModelFlags& flags) {
 }
 
 void add_generation_flags(CLI::App& app, GenerationFlags& flags) {
-  const auto names = policy_names();
-  app.add_option("--policy", flags.policy, "who writes what")
+  app.add_option("--policy", flags.policy, fmt::format("who writes what: {}", fmt::join(policy_names(), ", ")))
       ->group("Relay")
-      ->check(CLI::IsMember(std::vector<std::string>(names.begin(), names.end())))
+      ->check(kPolicyName)
+      ->type_name("NAME")
       ->capture_default_str();
+  app.add_option("--relay", flags.relay_at,
+                 "where the large model hands over: at the profile's cues, after every token (with --verify), or so "
+                 "wherever the small model's margin is high enough")
+      ->group("Relay")
+      ->check(CLI::IsMember({"cues", "always", "margin"}))
+      ->capture_default_str();
+  app.add_option("--verify", flags.verify,
+                 "the large model checks what the small one wrote: off, typical (plausible tokens stand), strict (only "
+                 "its own choices do: the text is what it alone would write)")
+      ->group("Relay")
+      ->check(CLI::IsMember({"off", "typical", "strict"}))
+      ->capture_default_str();
+  app.add_flag("--guard", flags.guard, "the small model hands back where its margin falls under the profile's threshold")
+      ->group("Relay");
+  app.add_flag("--no-draft", flags.no_draft, "do not guess the large model's tokens ahead")->group("Relay");
+  flags.no_adapt = false;
+  app.add_flag("--no-adapt", flags.no_adapt, "hand over also where measured costs say that it loses time here")
+      ->group("Relay");
   add_relay_flags(app, flags);
   app.add_flag("--judge", flags.judge, "also tell the large model's mean log p of the small model's tokens")
       ->group("Relay");
@@ -198,6 +224,25 @@ void add_relay_flags(CLI::App& app, GenerationFlags& flags) {
   app.add_option("--random-rate", flags.random_rate, "chance of a handoff at a sentence start, for --policy random")
       ->group("Relay")
       ->type_name("P")
+      ->capture_default_str();
+  app.add_option("--guard-margin", flags.guard_margin, "the guard's threshold, 0 to 1 (default: the profile's)")
+      ->group("Relay")
+      ->type_name("X");
+  app.add_option("--verify-epsilon", flags.epsilon,
+                 "typical: p >= min(epsilon, delta exp(-entropy)) (default: the profile's, or 0.09)")
+      ->group("Relay")
+      ->type_name("X");
+  app.add_option("--verify-delta", flags.delta, "likewise (default: the profile's, or 0.3)")
+      ->group("Relay")
+      ->type_name("X");
+  app.add_option("--draft-by", flags.draft_by, "who guesses: lookup of n-grams, the small model, or both")
+      ->group("Relay")
+      ->check(CLI::IsMember({"all", "lookup", "small"}))
+      ->capture_default_str();
+  app.add_option("--draft-max,--draft-n", flags.draft_max, "longest draft; how long one is follows from what it costs")
+      ->group("Relay")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024))
       ->capture_default_str();
 }
 
@@ -286,7 +331,21 @@ PolicyChoice policy_choice(const GenerationFlags& flags) {
   choice.min_large_tokens = flags.min_large_tokens;
   choice.max_small_tokens = flags.max_small_tokens;
   choice.random_rate = flags.random_rate;
+  choice.guard_margin = flags.guard_margin;
+  choice.epsilon = flags.epsilon;
+  choice.delta = flags.delta;
+  choice.draft = {.lookup = flags.draft_by != "small", .small_model = flags.draft_by != "lookup", .most = flags.draft_max};
   return choice;
+}
+
+std::string whole_policy_name(const GenerationFlags& flags) {
+  std::string policy = flags.policy;
+  if (flags.relay_at != "cues") policy += "+" + flags.relay_at;
+  if (flags.verify != "off") policy += "+" + flags.verify;
+  if (flags.guard) policy += "+guard";
+  if (!flags.no_draft && flags.policy != "small-only" && flags.policy.find("+draft") == std::string::npos)
+    policy += "+draft";
+  return policy;
 }
 
 void add_policies_flag(CLI::App& app, std::vector<std::string>& policies) {
@@ -294,19 +353,14 @@ void add_policies_flag(CLI::App& app, std::vector<std::string>& policies) {
       ->group("Relay")
       ->delimiter(',')
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->check(CLI::IsMember(policy_words()))
+      ->check(kPolicyName)
       ->capture_default_str();
 }
 
-std::vector<std::string> policy_words() {
-  const auto names = policy_names();
-  std::vector<std::string> words(names.begin(), names.end());
-  words.insert(words.end(), {"large", "small"});
-  return words;
-}
-
 std::string full_policy_name(std::string_view word) {
-  return std::string(word) + (word == "large" || word == "small" ? "-only" : "");
+  const std::string_view base = word.substr(0, word.find('+'));
+  if (base != "large" && base != "small") return std::string(word);
+  return fmt::format("{}-only{}", base, word.substr(base.size()));
 }
 
 }  // namespace relaygen::cli

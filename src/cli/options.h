@@ -38,6 +38,10 @@ struct GenerationFlags {
   std::string policy = "relay", profile, answer_by = "auto";
   std::optional<std::uint32_t> min_large_tokens, max_small_tokens;
   double random_rate = 0.3;
+  std::string verify = "off", relay_at = "cues", draft_by = "all";
+  bool guard = false, no_draft = false, no_adapt = true;  ///< only `run` and `chat` adapt
+  std::optional<double> guard_margin, epsilon, delta;
+  std::uint32_t draft_max = 15;
   SamplingOptions sampling;
   std::int64_t seed = -1;
   Budgets budgets;
@@ -57,11 +61,13 @@ void add_sampling_flags(CLI::App& app, GenerationFlags& flags);
 
 [[nodiscard]] PolicyChoice policy_choice(const GenerationFlags& flags);
 
+/// --policy with what the other flags of add_generation_flags add to it: "relay+typical+draft".
+[[nodiscard]] std::string whole_policy_name(const GenerationFlags& flags);
+
 /// --policies as a list of words, the first of which is the baseline.
 void add_policies_flag(CLI::App& app, std::vector<std::string>& policies);
 
-/// What names a policy in a list of them: the names, and "large" and "small" for large-only and small-only.
-[[nodiscard]] std::vector<std::string> policy_words();
+/// What names a policy in a list of them: its name, or "large" and "small" for large-only and small-only, with modifiers.
 [[nodiscard]] std::string full_policy_name(std::string_view word);
 
 }  // namespace relaygen::cli

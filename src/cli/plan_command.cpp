@@ -30,6 +30,7 @@ struct PlanFlags {
   std::vector<std::int32_t> depths{64, 1024};
   std::string trace;
   double segment = 16;
+  std::vector<double> acceptances{0.8};
   std::size_t first = 4;
   bool json = false;
 };
@@ -56,7 +57,10 @@ Result<CostModel> measure(const PlanFlags& flags, Engine& engine) {
       before += static_cast<float>(kRows.size());
     }
   }
-  return CostModel{CostTable(costs[0]), CostTable(costs[1])};
+  const std::vector<TokenId> tokens(64, 0);
+  auto output = bench::time_output_row(engine, tokens, 0, clock);
+  if (!output) return tl::unexpected(output.error());
+  return CostModel{CostTable(costs[0]), CostTable(costs[1]), *output};
 }
 
 OrderedJson plan_to_json(const bench::Plan& plan) {
@@ -65,6 +69,10 @@ OrderedJson plan_to_json(const bench::Plan& plan) {
   json["handoffs"] = plan.usage.handoffs;
   json["seconds"] = plan.ideal.seconds();
   json["speed_up"] = plan.speed_up;
+  json["drafted"] = plan.usage.drafted;
+  json["accepted"] = plan.usage.accepted;
+  json["verified"] = plan.usage.verified;
+  json["refused"] = plan.usage.refused;
   json["parts"] = OrderedJson::array();
   for (const Part part : kParts) {
     const auto& [batches, rows, seconds] = plan.ideal[part];
@@ -74,16 +82,17 @@ OrderedJson plan_to_json(const bench::Plan& plan) {
 }
 
 void print_plans(std::span<const bench::Plan> plans) {
-  out("{:<16}{:>9}{:>8}{:>10}{:>12}{:>10}\n", "policy", "tokens", "small", "handoffs", "seconds", "speed-up");
+  out("{:<24}{:>9}{:>8}{:>10}{:>12}{:>10}\n", "policy", "tokens", "small", "handoffs", "seconds", "speed-up");
   for (const bench::Plan& plan : plans) {
-    out("{:<16}{:>9}{:>7.1f}%{:>10}{:>12.1f}{:>9.2f}x\n", plan.policy, plan.usage.generated(),
+    out("{:<24}{:>9}{:>7.1f}%{:>10}{:>12.1f}{:>9.2f}x\n", plan.policy, plan.usage.generated(),
         100 * static_cast<double>(plan.usage.small) / static_cast<double>(plan.usage.generated()), plan.usage.handoffs,
         plan.ideal.seconds(), plan.speed_up);
   }
 }
 
-Result<std::vector<bench::Plan>> plan_traces(const PlanFlags& flags, std::span<const NamedText> texts,
-                                             const Session& session, const CostModel& costs) {
+// The plans for each acceptance.
+Result<std::vector<std::vector<bench::Plan>>> plan_traces(const PlanFlags& flags, std::span<const NamedText> texts,
+                                                          const Session& session, const CostModel& costs) {
   auto traces = bench::tokenize_texts(texts, session.pair->vocabulary(), flags.trace);
   if (!traces) return tl::unexpected(traces.error());
   if (flags.first > 0 && traces->size() > flags.first) traces->resize(flags.first);
@@ -94,7 +103,13 @@ Result<std::vector<bench::Plan>> plan_traces(const PlanFlags& flags, std::span<c
   if (!prompt) return tl::unexpected(prompt.error());
   RunOptions options;
   options.cancel = &interrupted();
-  return bench::plan_policies(*session.pair, *traces, prompt->tokens, *policies, costs, options);
+  std::vector<std::vector<bench::Plan>> plans;
+  for (const double acceptance : flags.acceptances) {
+    auto some = bench::plan_policies(*session.pair, *traces, prompt->tokens, *policies, costs, options, acceptance);
+    if (!some) return tl::unexpected(some.error());
+    plans.push_back(std::move(*some));
+  }
+  return plans;
 }
 
 // Without a text: what shares of the tokens would give.
@@ -148,8 +163,17 @@ Result<int> plan(const PlanFlags& flags, const std::string& command) {
     if (!plans) return tl::unexpected(plans.error());
     json["profile"] = session->profile.name;
     json["plan"] = OrderedJson::array();
-    for (const bench::Plan& one : *plans) json["plan"].push_back(plan_to_json(one));
-    if (!flags.json) print_plans(*plans);
+    for (std::size_t i = 0; i < plans->size(); ++i) {
+      for (const bench::Plan& one : (*plans)[i]) {
+        json["plan"].push_back(plan_to_json(one));
+        json["plan"].back()["acceptance"] = flags.acceptances[i];
+      }
+      if (flags.json) continue;
+      if (plans->size() > 1)
+        out("{}where it is checked the small model is right at {:g}% of the places\n", i == 0 ? "" : "\n",
+            100 * flags.acceptances[i]);
+      print_plans((*plans)[i]);
+    }
   }
   if (flags.json) out("{}\n", to_line(json));
   if (auto flushed = flush_output(); !flushed) return tl::unexpected(flushed.error());
@@ -175,6 +199,13 @@ void add_plan_command(CLI::App& app, const std::vector<std::string>& arguments, 
       ->capture_default_str();
   command->add_option("--segment", flags->segment, "without --trace: tokens of a small segment")
       ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command
+      ->add_option("--acceptance", flags->acceptances,
+                   "where the large model checks the small one: share of places at which that is right")
+      ->delimiter(',')
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   command->add_flag("--json", flags->json, "print one JSON object");
   add_model_flags(*command, flags->models);

@@ -56,11 +56,20 @@ std::string summary(const Completion& completion) {
                                  percent(usage.large, generated), usage.small, percent(usage.small, generated));
   if (usage.forced > 0) text += fmt::format(", {} forced", usage.forced);
   text += fmt::format("; {} handoffs; {}\n", usage.handoffs, name(completion.finish));
-  text += fmt::format("{}: prefill {}, large decode {}{}, small decode {}{}, catch-up {}{}, other {}\n",
+  text += fmt::format("{}: prefill {}, large decode {}{}, small decode {}{}, catch-up {}{}, verify {}{}, other {}\n",
                       seconds(timing.total), seconds(timing.prefill), seconds(timing.large_decode),
                       each(timing.large_decode, timing.large_decodes), seconds(timing.small_decode),
                       each(timing.small_decode, timing.small_decodes), seconds(timing.catch_up),
-                      each(timing.catch_up, timing.catch_ups), seconds(timing.other()));
+                      each(timing.catch_up, timing.catch_ups), seconds(timing.verify),
+                      each(timing.verify, timing.verifies), seconds(timing.other()));
+  if (usage.drafted > 0) {
+    text += fmt::format("{} tokens were guessed ahead and {} of them stood ({})\n", usage.drafted, usage.accepted,
+                        percent(usage.accepted, usage.drafted));
+  }
+  if (usage.verified + usage.refused > 0) {
+    text += fmt::format("the large model agreed to {} of the small model's tokens, {} were dropped\n", usage.verified,
+                        usage.refused);
+  }
   if (usage.judged > 0) {
     text += fmt::format("the large model's mean log p of the small model's tokens: {:.3f} ({} tokens)\n",
                         usage.judged_logprob / static_cast<double>(usage.judged), usage.judged);

@@ -131,6 +131,8 @@ Result<int> diff(const std::string& left_file, const std::string& right_file) {
   compare("guard_margin", threshold(left->thresholds.guard_margin), threshold(right->thresholds.guard_margin));
   compare("verify_epsilon", threshold(left->thresholds.verify_epsilon), threshold(right->thresholds.verify_epsilon));
   compare("verify_delta", threshold(left->thresholds.verify_delta), threshold(right->thresholds.verify_delta));
+  compare("draft_acceptance", threshold(left->thresholds.draft_acceptance),
+          threshold(right->thresholds.draft_acceptance));
 
   const auto states_of = [](const Profile& profile) {
     std::map<std::string, std::string> states;

@@ -133,6 +133,7 @@ Result<Written> write_text(Session& session, const Request& request, const std::
   }
   RunOptions options;
   options.cancel = &interrupted();
+  options.costs = session.costs ? &*session.costs : nullptr;
   options.events = [&](const Event& event) {
     if (show) show(event);
     if (trace.enabled()) trace.write(event_to_json(event, request.cues));
@@ -214,6 +215,8 @@ Result<int> run_compare(Session& session, const Request& request, Trace& trace, 
   Request alone = request;
   alone.policy.handoffs = HandoffRule::never;
   alone.policy.thinker = alone.policy.answer_by = Model::large;
+  alone.policy.verify = Verification::off;
+  alone.policy.draft = {};
   warm_up(*session.pair);
   const auto title = [&](std::string_view text) {
     if (!flags.json) out("--- {} ---\n", text);
@@ -299,6 +302,7 @@ void add_run_command(CLI::App& app, int& code) {
   add_model_flags(*command, flags->models);
   add_generation_flags(*command, flags->generation);
   command->callback([flags, &code] {
+    flags->generation.policy = whole_policy_name(flags->generation);
     auto result = run(*flags);
     if (!result) print_error(result.error());
     code = result ? *result : exit_code(result.error().kind);

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "cli/interrupt.h"
+#include "cli/machine_costs.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "io/names.h"
@@ -48,6 +49,14 @@ void warn_of_the_pair(const PairInfo& info) {
     }
   }
   if (!info.large.has_chat_template) print_warning("the large model brings no chat template: ChatML is used");
+}
+
+void warn_of_no_drafts(const PairInfo& info) {
+  for (const auto& [which, one] : {std::pair{"large", &info.large}, std::pair{"small", &info.small}}) {
+    if (one->can_cut_cache) continue;
+    print_warning(fmt::format("the {} model cannot take tokens back, so nothing is guessed ahead", which));
+    return;
+  }
 }
 
 void warn_of_foreign_profile(const Profile& profile, const PairInfo& info) {
@@ -110,7 +119,16 @@ Result<Session> open_session(const ModelFlags& models, const GenerationFlags& ge
   warn_of_doubts((*pair)->info(), uses_cues(generation.policy) ? &*profile : nullptr);
   const std::uint64_t seed =
       generation.seed >= 0 ? static_cast<std::uint64_t>(generation.seed) : std::random_device{}();
-  return Session{std::move(*pair), std::move(*profile), std::move(*prepared), seed};
+  Session session{std::move(*pair), std::move(*profile), std::move(*prepared), std::nullopt, seed};
+  if (wants_costs(session.prepared.policy)) {
+    warn_of_no_drafts(session.pair->info());
+    InterruptiblePair interruptible(*session.pair);
+    auto costs = machine_costs(*session.pair, models);
+    if (!costs) return tl::unexpected(costs.error());
+    session.costs = std::move(*costs);
+    if (!generation.no_adapt) adapt(session, models);
+  }
+  return session;
 }
 
 Result<std::vector<bench::NamedPolicy>> prepare_policies(std::span<const std::string> words,
@@ -126,9 +144,33 @@ Result<std::vector<bench::NamedPolicy>> prepare_policies(std::span<const std::st
   return policies;
 }
 
+namespace {
+
+// Where handing over loses time on this machine it is left, and that is said once.
+void adapt(Session& session, const ModelFlags& models) {
+  Policy& policy = session.prepared.policy;
+  if (policy.handoffs != HandoffRule::cues || policy.verify != Verification::off || models.bundled()) return;
+  constexpr double kUsualShare = 0.28, kUsualSegment = 16, kDepth = 256;
+  const auto& calibration = session.profile.calibration;
+  const double share = calibration && calibration->share ? calibration->share->value : kUsualShare;
+  if (!(share > 0 && share < 1)) return;
+  const double acceptance = policy.draft.small_model ? policy.draft.acceptance : 0;
+  const double gain = relay_speed_up(*session.costs, share, kUsualSegment, kDepth, acceptance);
+  if (gain >= 1) return;
+  policy.handoffs = HandoffRule::never;
+  print_warning(fmt::format(
+      "on this machine handoffs in the thinking would make this pair slower ({:.2f} of the speed{}), so the large model "
+      "writes it; --no-adapt hands over all the same",
+      gain, acceptance > 0 ? " with drafts alone" : ""));
+}
+
+}  // namespace
+
+bool wants_costs(const Policy& policy) { return policy.draft.on(); }
+
 std::string policy_to_load(std::span<const std::string> words) {
   for (const std::string& word : words) {
-    if (uses_cues(word)) return word;
+    if (const auto name = full_policy_name(word); uses_cues(name)) return name;
   }
   return "large-only";
 }

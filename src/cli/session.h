@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "bench/replay.h"
@@ -14,6 +15,7 @@ struct Session {
   std::unique_ptr<Pair> pair;
   Profile profile;
   PreparedPolicy prepared;
+  std::optional<CostModel> costs;  ///< where drafts are wanted
   std::uint64_t seed = 0;
 };
 
@@ -28,6 +30,9 @@ struct Session {
 [[nodiscard]] Result<std::vector<bench::NamedPolicy>> prepare_policies(std::span<const std::string> words,
                                                                        const GenerationFlags& flags,
                                                                        const Profile& profile);
+
+/// Whether what batches cost matters to the policy.
+[[nodiscard]] bool wants_costs(const Policy& policy);
 
 /// The policy of a list for which a session has to be opened: one that needs a profile, if any does.
 [[nodiscard]] std::string policy_to_load(std::span<const std::string> words);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "core/draft_length.h"
+
 namespace relaygen {
 
 std::string_view name(Part part) {
@@ -11,12 +13,15 @@ std::string_view name(Part part) {
     case Part::large_decode: return "large decode";
     case Part::small_decode: return "small decode";
     case Part::catch_up: return "catch-up";
+    case Part::verify: return "verify";
   }
   return "?";
 }
 
-Part part_of(Model model, std::int64_t rows, std::int64_t depth, std::int64_t prompt_tokens) {
+Part part_of(Model model, std::int64_t rows, std::int64_t output_rows, std::int64_t depth,
+             std::int64_t prompt_tokens) {
   if (depth < prompt_tokens) return Part::prefill;
+  if (model == Model::large && output_rows > 1) return Part::verify;
   if (rows > 1) return Part::catch_up;
   return model == Model::large ? Part::large_decode : Part::small_decode;
 }
@@ -85,13 +90,22 @@ PartTimes ideal_time(std::span<const Batch> schedule, const CostModel& costs) {
   return times;
 }
 
-double relay_speed_up(const CostModel& costs, double share, double segment, double depth) {
-  const auto large = [&](double rows) { return costs.large.seconds(rows, depth); };
-  const auto small = [&](double rows) { return costs.small.seconds(rows, depth); };
+double drafted_rate(const CostModel& costs, double acceptance, double depth) {
+  constexpr std::size_t kLongest = 31;
+  const double token = costs.small.seconds(1, depth);
+  return best_draft_length({}, acceptance, 1, acceptance > 0 ? kLongest : 0, [&](std::size_t k) {
+           const auto guesses = static_cast<double>(k);
+           return costs.large.seconds(1 + guesses, depth) + guesses * (costs.output_row + token);
+         }).rate;
+}
+
+double relay_speed_up(const CostModel& costs, double share, double segment, double depth, double acceptance) {
   const double own = std::max(1.0, segment * (1 - share) / share);  // tokens of the large model in a cycle
-  const double alone = (own + segment) * large(1);
-  const double relay = (own - 1) * large(1) + large(segment + 1) + small(own + 1) + segment * small(1);
-  return alone / relay;
+  const double token = 1 / drafted_rate(costs, acceptance, depth);
+  const double catch_up = acceptance > 0 ? 1 : own + 1;  // who guesses is in step
+  const double relay = (own - 1) * token + costs.large.seconds(segment + 1, depth) +
+                       costs.small.seconds(catch_up, depth) + segment * costs.small.seconds(1, depth);
+  return (own + segment) * token / relay;
 }
 
 }  // namespace relaygen

@@ -11,6 +11,17 @@ std::string_view name(SwitchReason why) {
     case SwitchReason::phase: return "phase";
     case SwitchReason::end_of_generation: return "end_of_generation";
     case SwitchReason::budget: return "budget";
+    case SwitchReason::guard: return "guard";
+    case SwitchReason::refused: return "refused";
+  }
+  return "?";
+}
+
+std::string_view name(Verification rule) {
+  switch (rule) {
+    case Verification::off: return "off";
+    case Verification::typical: return "typical";
+    case Verification::strict: return "strict";
   }
   return "?";
 }

@@ -23,17 +23,13 @@ bool more_likely(float logit_a, TokenId a, float logit_b, TokenId b) {
   return logit_a != logit_b ? logit_a > logit_b : a < b;
 }
 
-TokenId most_likely(std::span<const float> logits) {
-  std::size_t best = 0;
-  float best_logit = -std::numeric_limits<float>::infinity();
-  for (std::size_t i = 0; i < logits.size(); ++i) {
-    if (logits[i] > best_logit) {
-      best_logit = logits[i];
-      best = i;
-    }
-  }
-  return static_cast<TokenId>(best);
+// The first entry that holds the largest logit; 0 where every one is NaN.
+TokenId first_of(std::span<const float> logits, float top) {
+  const auto found = std::find(logits.begin(), logits.end(), top);
+  return found == logits.end() ? 0 : static_cast<TokenId>(found - logits.begin());
 }
+
+TokenId most_likely(std::span<const float> logits) { return first_of(logits, largest(logits)); }
 
 }  // namespace
 
@@ -53,6 +49,19 @@ float log_probability(std::span<const float> logits, TokenId token) {
   const float logit = logits[static_cast<std::size_t>(token)];
   if (std::isnan(logit)) return -std::numeric_limits<float>::infinity();
   return std::min(0.0F, logit - summarize(logits).log_sum);
+}
+
+bool is_refused(double logprob, double entropy, const TypicalCriterion& criterion) {
+  return std::exp(logprob) < std::min(criterion.epsilon, criterion.delta * std::exp(-entropy));
+}
+
+bool is_plausible(std::span<const float> logits, TokenId token, const TypicalCriterion& criterion) {
+  const RowSummary summary = summarize(logits);
+  const float logit = logits[static_cast<std::size_t>(token)];
+  if (std::isnan(logit)) return false;
+  const auto logprob = static_cast<double>(std::min(0.0F, logit - summary.log_sum));
+  if (std::exp(logprob) >= criterion.epsilon) return true;  // whatever the entropy is
+  return !is_refused(logprob, static_cast<double>(entropy(logits, summary.log_sum)), criterion);
 }
 
 void Sampler::penalize(std::span<const TokenId> history) {
@@ -157,7 +166,7 @@ Choice Sampler::choose(std::span<const float> logits, std::span<const TokenId> h
 
   TokenId token = 0;
   if (options_.temperature <= 0) {
-    token = most_likely(row);
+    token = options_.penalizes() ? most_likely(row) : first_of(row, summary.top);
   } else {
     filter(row);
     double best = -std::numeric_limits<double>::infinity();

@@ -13,6 +13,15 @@
 namespace relaygen {
 namespace {
 
+// Several versions of the hot loops, of which the processor chooses when the program starts. The loops do the same
+// operations in the same order in all of them (and CMakeLists.txt forbids to fuse any), so the results are the same too.
+#if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define RELAYGEN_FOR_EACH_CPU __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define RELAYGEN_FOR_EACH_CPU
+#endif
+
 inline float exp_lane(float x) {
   constexpr float kLog2E = 1.44269504F;
   constexpr float kLn2High = 0.693359375F;  // ln 2 in two parts, so that n * ln 2 is subtracted exactly
@@ -34,7 +43,7 @@ inline float exp_lane(float x) {
 
 float exp_nonpositive(float x) { return exp_lane(x); }
 
-float largest(std::span<const float> values) {
+RELAYGEN_FOR_EACH_CPU float largest(std::span<const float> values) {
   std::array<float, kLanes> lanes;
   lanes.fill(-std::numeric_limits<float>::infinity());
   const std::size_t whole = values.size() / kLanes * kLanes;
@@ -50,7 +59,7 @@ float largest(std::span<const float> values) {
   return best;
 }
 
-RowSummary summarize(std::span<const float> logits) {
+RELAYGEN_FOR_EACH_CPU RowSummary summarize(std::span<const float> logits) {
   constexpr float kNone = -std::numeric_limits<float>::infinity();
   // The two largest of each lane without a branch: the second is the larger of the old second and the loser of (first, x).
   std::array<float, kLanes> firsts;
@@ -80,8 +89,8 @@ RowSummary summarize(std::span<const float> logits) {
     add(seconds[lane]);
   }
   for (std::size_t i = whole; i < logits.size(); ++i) add(logits[i]);
-  if (first == kNone) return {kNone, 0.0F};
-  if (std::isinf(first)) return {first, second == first ? 0.0F : 1.0F};
+  if (first == kNone) return {kNone, 0.0F, first};
+  if (std::isinf(first)) return {first, second == first ? 0.0F : 1.0F, first};
 
   double sum = 0;
   for (std::size_t begin = 0; begin < whole;) {
@@ -103,10 +112,10 @@ RowSummary summarize(std::span<const float> logits) {
     sum += x <= 0.0F ? static_cast<double>(exp_lane(x)) : 0.0;
   }
   const double margin = (1.0 - (second == kNone ? 0.0 : std::exp(static_cast<double>(second - first)))) / sum;
-  return {static_cast<float>(static_cast<double>(first) + std::log(sum)), static_cast<float>(margin)};
+  return {static_cast<float>(static_cast<double>(first) + std::log(sum)), static_cast<float>(margin), first};
 }
 
-float entropy(std::span<const float> logits, float log_sum) {
+RELAYGEN_FOR_EACH_CPU float entropy(std::span<const float> logits, float log_sum) {
   double sum = 0;
   for (std::size_t begin = 0; begin < logits.size();) {
     const std::size_t end = std::min(logits.size(), begin + 64 * kLanes);

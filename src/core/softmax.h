@@ -9,6 +9,7 @@ namespace relaygen {
 struct RowSummary {
   float log_sum;  ///< log of the sum of exp(logit) over the row
   float margin;   ///< softmax(top-1) - softmax(top-2), in [0, 1]
+  float top;      ///< the largest logit; -infinity where there is none
 };
 
 /// NaN counts as -infinity. Requires a non-empty row. Relative error of the probabilities below 1e-5.

@@ -32,7 +32,8 @@ Output output_of(const Completion& completion) {
   output.time.parts = TimeSpent::Parts{.prefill = timing.prefill,
                                        .large_decode = timing.large_decode,
                                        .small_decode = timing.small_decode,
-                                       .catch_up = timing.catch_up};
+                                       .catch_up = timing.catch_up,
+                                       .verify = timing.verify};
   for (const Segment& segment : completion.segments)
     output.segments.push_back({std::string(name(segment.author)), segment.begin, segment.end});
   return output;
@@ -74,7 +75,8 @@ std::string time_to_text(const TimeSpent& time) {
     json.update({{"prefill", time.parts->prefill},
                  {"large_decode", time.parts->large_decode},
                  {"small_decode", time.parts->small_decode},
-                 {"catch_up", time.parts->catch_up}});
+                 {"catch_up", time.parts->catch_up},
+                 {"verify", time.parts->verify}});
   }
   return json.dump();
 }
@@ -86,7 +88,8 @@ TimeSpent time_from_text(const std::string& text) {
     time.parts = {.prefill = number<double>(json, "prefill"),
                   .large_decode = number<double>(json, "large_decode"),
                   .small_decode = number<double>(json, "small_decode"),
-                  .catch_up = number<double>(json, "catch_up")};
+                  .catch_up = number<double>(json, "catch_up"),
+                  .verify = json.contains("verify") ? number<double>(json, "verify") : 0};
   }
   return time;
 }

@@ -29,7 +29,7 @@ struct TokenCounts {
 struct TimeSpent {
   double total = 0;
   struct Parts {
-    double prefill = 0, large_decode = 0, small_decode = 0, catch_up = 0;
+    double prefill = 0, large_decode = 0, small_decode = 0, catch_up = 0, verify = 0;
   };
   std::optional<Parts> parts{};
 };

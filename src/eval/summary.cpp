@@ -79,6 +79,7 @@ void add_up(const Gathered& gathered, PolicySummary& summary) {
         time.large_decode += one.time.parts->large_decode;
         time.small_decode += one.time.parts->small_decode;
         time.catch_up += one.time.parts->catch_up;
+        time.verify += one.time.parts->verify;
       }
     }
   }

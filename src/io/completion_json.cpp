@@ -52,6 +52,10 @@ OrderedJson usage_to_json(const Usage& usage) {
                    {"sentence_starts", usage.sentence_starts},
                    {"small_share", share(usage.small, generated)},
                    {"utilisation", share(usage.large, generated)}};
+  json["verified_tokens"] = usage.verified;
+  json["refused_tokens"] = usage.refused;
+  json["drafted_tokens"] = usage.drafted;
+  json["accepted_tokens"] = usage.accepted;
   json["judged_tokens"] = usage.judged;
   json["judged_mean_logprob"] =
       usage.judged == 0 ? OrderedJson(nullptr) : OrderedJson(usage.judged_logprob / static_cast<double>(usage.judged));
@@ -64,10 +68,12 @@ OrderedJson timing_to_json(const Timing& timing) {
           {"large_decode_s", timing.large_decode},
           {"small_decode_s", timing.small_decode},
           {"catch_up_s", timing.catch_up},
+          {"verify_s", timing.verify},
           {"other_s", timing.other()},
           {"large_decodes", timing.large_decodes},
           {"small_decodes", timing.small_decodes},
-          {"catch_ups", timing.catch_ups}};
+          {"catch_ups", timing.catch_ups},
+          {"verifies", timing.verifies}};
 }
 
 OrderedJson completion_to_json(const Completion& completion, const CueSet& cues) {

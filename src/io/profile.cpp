@@ -174,6 +174,7 @@ Status read_calibration(const Reader& top, const std::string& where, Profile& pr
     if (auto ok = reader.number("guard_margin", profile.thresholds.guard_margin, 1); !ok) return ok;
     if (auto ok = reader.number("verify_epsilon", profile.thresholds.verify_epsilon, 1); !ok) return ok;
     if (auto ok = reader.number("verify_delta", profile.thresholds.verify_delta, 1); !ok) return ok;
+    if (auto ok = reader.number("draft_acceptance", profile.thresholds.draft_acceptance, 1); !ok) return ok;
   }
   const Json* object = nullptr;
   if (auto ok = top.object("calibration", object); !ok || object == nullptr) return ok;
@@ -312,7 +313,8 @@ std::string write_profile(const Profile& profile) {
   json["answer"] = {{"small_may_answer", profile.small_may_answer}, {"evidence", profile.answer_evidence}};
   for (const auto& [key, value] : {std::pair{"guard_margin", profile.thresholds.guard_margin},
                                    std::pair{"verify_epsilon", profile.thresholds.verify_epsilon},
-                                   std::pair{"verify_delta", profile.thresholds.verify_delta}}) {
+                                   std::pair{"verify_delta", profile.thresholds.verify_delta},
+                                   std::pair{"draft_acceptance", profile.thresholds.draft_acceptance}}) {
     if (value) json["thresholds"][key] = *value;
   }
   json["cues"] = OrderedJson::array();

@@ -29,6 +29,19 @@ Status check_values(const Request& request) {
     return bad(fmt::format("the random rate is {}", p.random_rate), "give a probability, 0 to 1");
   if (p.max_small_tokens < 1)
     return bad("the small model may write 0 tokens a segment", "give max_small_tokens of at least 1");
+  if (!(p.guard_margin >= 0 && p.guard_margin <= 1))
+    return bad(fmt::format("the guard's margin is {}", p.guard_margin), "give 0 (off) to 1");
+  if (!(p.typical.epsilon > 0 && p.typical.epsilon <= 1))
+    return bad(fmt::format("epsilon of the typical criterion is {}", p.typical.epsilon), "give more than 0, up to 1");
+  if (!(p.typical.delta > 0) || std::isinf(p.typical.delta))
+    return bad(fmt::format("delta of the typical criterion is {}", p.typical.delta), "give more than 0");
+  if (!(p.draft.acceptance > 0 && p.draft.acceptance < 1))
+    return bad(fmt::format("the expected acceptance of drafts is {}", p.draft.acceptance),
+               "give a share between 0 and 1");
+  if (p.handoffs == HandoffRule::always && p.verify == Verification::off && p.guard_margin == 0)
+    return bad("nothing checks what the small model writes everywhere", "verify it, or give a guard");
+  if (p.thinker == Model::small && p.verify != Verification::off)
+    return bad("the small model writes alone, and nobody verifies it", "turn verification off");
   for (const std::string& stop : request.stop) {
     if (stop.empty()) return bad("a stop string is empty", "leave it out");
   }

@@ -54,6 +54,10 @@ Usage& Usage::operator+=(const Usage& other) noexcept {
   sentence_starts += other.sentence_starts;
   judged += other.judged;
   judged_logprob += other.judged_logprob;
+  verified += other.verified;
+  refused += other.refused;
+  drafted += other.drafted;
+  accepted += other.accepted;
   return *this;
 }
 
@@ -63,6 +67,8 @@ Completion assemble_completion(const Loop& loop) {
   Usage& usage = result.usage;
   usage.prompt = loop.request().prompt.size();
   usage.dropped = loop.dropped();
+  usage.verified = loop.verified();
+  usage.refused = loop.refused();
   usage.sentence_starts = loop.state().sentence_starts;
 
   const auto switches = loop.switches();

@@ -13,6 +13,7 @@
 #include <new>
 
 #include "relay/completion.h"
+#include "relay/drafter.h"
 #include "relay/loop.h"
 #include "relaygen/cost_model.h"
 #include "relaygen/relay.h"
@@ -22,17 +23,21 @@ namespace {
 
 constexpr std::size_t index_of(Model model) { return static_cast<std::size_t>(model); }
 
+constexpr double kSegmentStays = 0.8;  // expected of a segment that is verified, for guesses behind it
+
 }  // namespace
 
 Clock steady_clock() {
   return [] { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); };
 }
 
-class Generation::Impl {
+class Generation::Impl final : private SmallReader {
  public:
   Impl(const Engine& engine, Request request, BudgetPlan budget)
       : sampler_(request.sampling, Noise(request.seed, NoiseStream::tokens, request.choice)),
         loop_(engine.vocabulary(), std::move(request), std::move(budget)) {
+    const Drafting& how = loop_.request().policy.draft;
+    if (how.on() && engine.limits().can_cut) drafter_.emplace(how, *this);
     emitted_ = loop_.log().size();
     loop_.settle();
   }
@@ -74,6 +79,8 @@ class Generation::Impl {
 
   Completion completion() const {
     Completion result = assemble_completion(loop_);
+    result.usage.drafted = drafted_;
+    result.usage.accepted = accepted_;
     result.timing = timing_;
     result.error = error_;
     if (loop_.finish() == FinishReason::none && error_) {
@@ -89,16 +96,11 @@ class Generation::Impl {
     loop_.settle();
     lower_watermarks();
     if (loop_.finish() == FinishReason::none) {
-      if (options.cancel != nullptr && options.cancel->load(std::memory_order_relaxed)) {
-        return fail(ErrorKind::cancelled, "the generation was stopped");
-      }
+      if (options.cancel != nullptr && options.cancel->load(std::memory_order_relaxed)) return stopped();
       if (loop_.must_force()) {
         loop_.force();
-      } else if (auto choice = next_choice(engine, options); choice) {
-        loop_.accept(*choice);
-        lower_watermarks();
-      } else {
-        return tl::unexpected(choice.error());
+      } else if (auto ok = write(engine, options); !ok) {
+        return tl::unexpected(ok.error());
       }
       loop_.settle();
       lower_watermarks();
@@ -114,74 +116,231 @@ class Generation::Impl {
     for (std::size_t& seen : seen_) seen = std::min<std::size_t>(seen, loop_.just_dropped().front().index);
   }
 
-  // Brings the leader's cache up to date and samples the token after the log.
-  Result<Choice> next_choice(Engine& engine, const RunOptions& options) {
+  // One batch of the leader, or several where it has a lot to read: it checks the small model's segment if it has to,
+  // writes a token, and goes on as far as the guesses behind that token are its own choices.
+  Status write(Engine& engine, const RunOptions& options) {
+    engine_ = &engine;
+    options_ = &options;
     const Model model = loop_.leader();
-    const auto ids = loop_.log().ids();
     if (engine.owner() != id_) {  // somebody else used the caches
       seen_ = {};
       engine.set_owner(id_);
     }
-    std::size_t& seen = seen_[index_of(model)];
-    std::size_t known = std::min(seen, ids.size() - 1);  // the newest token is always decoded, for its logits
-    if (static_cast<std::size_t>(engine.cached(model)) != known) {
-      known = static_cast<std::size_t>(engine.truncate(model, static_cast<std::int32_t>(known)));
+    std::span<const TokenId> draft;
+    if (model == Model::large && drafter_) {
+      auto proposed = propose();
+      if (!proposed) return tl::unexpected(proposed.error());
+      draft = *proposed;
     }
-    seen = known;
+    leftovers_.clear();
 
     const EngineLimits limits = engine.limits();
-    LogitRows rows;
-    std::size_t first_row = 0;  // the log index whose next token rows[0] predicts
-    while (seen < ids.size()) {
-      const std::size_t count = std::min(ids.size() - seen, static_cast<std::size_t>(limits.batch));
-      const bool last = seen + count == ids.size();
-      first_row = last ? first_output_row(model, seen, static_cast<std::size_t>(limits.output_rows)) : ids.size();
-      const auto output_rows = static_cast<std::int32_t>(last ? ids.size() - first_row : 0);
-      const double start = options.clock();
-      auto result = engine.decode(model, ids.subspan(seen, count), output_rows);
-      add_time(model, seen, count, options.clock() - start);
-      if (!result) {
-        seen = std::min(static_cast<std::size_t>(engine.cached(model)), ids.size());
-        return tl::unexpected(result.error());
-      }
-      seen += count;
-      rows = std::move(*result);
-      if (!last && options.cancel != nullptr && options.cancel->load(std::memory_order_relaxed)) {
-        return fail(ErrorKind::cancelled, "the generation was stopped");
+    const auto most_rows = static_cast<std::size_t>(limits.output_rows);
+    const std::size_t known = loop_.log().size();
+    const std::size_t first = first_output_row(model, most_rows);
+    cut_cache(model, first);
+    std::size_t read = seen_[index_of(model)];
+    bool more = true;
+    while (more && read < known + draft.size()) {
+      std::size_t end = std::min(known + draft.size(), read + static_cast<std::size_t>(limits.batch));
+      const std::size_t first_row = std::max(first, read);
+      end = std::min(end, first_row + most_rows);
+      auto rows = decode(model, draft, read, end, end > first_row ? end - first_row : 0);
+      if (!rows) return tl::unexpected(rows.error());
+      read = end;
+      if (rows->size() == 0 && read < known && is_cancelled()) return stopped();
+      judge(*rows, first_row);
+      for (std::size_t i = 0; more && i < rows->size(); ++i) {
+        const auto went_on = use_row((*rows)[i], first_row + i, known, draft);
+        if (!went_on) return tl::unexpected(went_on.error());
+        more = *went_on;
       }
     }
-    judge(rows, first_row, options);
-    return sampler_.choose(rows[rows.size() - 1], ids, ids.size());
+    return std::monostate{};
   }
 
-  // The large model's catch-up can also give its log p of what the small model wrote: ask for those rows too. Each of
-  // them takes a pass through the output head.
-  std::size_t first_output_row(Model model, std::size_t seen, std::size_t most_rows) const {
+  // Log and draft from `begin` to `end`. What of it stands in the log is known to be in the cache then.
+  Result<LogitRows> decode(Model model, std::span<const TokenId> draft, std::size_t begin, std::size_t end,
+                           std::size_t output_rows) {
+    const auto ids = loop_.log().ids();
+    std::size_t& seen = seen_[index_of(model)];
+    std::span<const TokenId> tokens;
+    if (end <= ids.size()) {
+      tokens = ids.subspan(begin, end - begin);
+    } else {
+      batch_.assign(ids.begin() + static_cast<std::ptrdiff_t>(std::min(begin, ids.size())), ids.end());
+      const auto skipped = begin - std::min(begin, ids.size());
+      const auto guesses = draft.subspan(skipped, end - ids.size() - skipped);
+      batch_.insert(batch_.end(), guesses.begin(), guesses.end());
+      tokens = batch_;
+    }
+    const double start = options_->clock();
+    auto result = engine_->decode(model, tokens, static_cast<std::int32_t>(output_rows));
+    add_time(model, begin, tokens.size(), output_rows, options_->clock() - start);
+    if (!result) {
+      seen = std::min({static_cast<std::size_t>(engine_->cached(model)), ids.size(), end});
+      return result;
+    }
+    seen = std::min(end, ids.size());
+    if (model == Model::large && drafter_) drafter_->saw(begin, tokens);
+    return result;
+  }
+
+  // Makes the cache hold what is known of the text, up to the row from which on logits are needed.
+  void cut_cache(Model model, std::size_t first_row) {
+    std::size_t& seen = seen_[index_of(model)];
+    std::size_t known = std::min(seen, first_row);
+    if (static_cast<std::size_t>(engine_->cached(model)) != known)
+      known = static_cast<std::size_t>(engine_->truncate(model, static_cast<std::int32_t>(known)));
+    seen = known;
+  }
+
+  // The row predicts the token behind position `at`. `known` tokens stood in the log when the batch was made. Returns
+  // whether the next row means something.
+  Result<bool> use_row(std::span<const float> row, std::size_t at, std::size_t known, std::span<const TokenId> draft) {
+    const std::size_t index = at + 1;
+    if (index < loop_.log().size()) {
+      if (loop_.unverified() == 0) return true;  // was only judged
+      const TokenId token = loop_.log()[index].id;
+      const Policy& policy = loop_.request().policy;
+      if (policy.verify != Verification::typical || !is_plausible(row, token, policy.typical)) {
+        const Choice choice = sampler_.choose(row, loop_.log().ids().first(index), index);
+        if (choice.token != token) {
+          loop_.refuse(index, choice);
+          lower_watermarks();
+          return false;
+        }
+      }
+      if (index + 1 < loop_.log().size()) return true;
+      loop_.agree();
+      loop_.settle();
+      lower_watermarks();
+      return loop_.large_goes_on();
+    }
+    const Choice choice = sampler_.choose(row, loop_.log().ids(), index);
+    const std::size_t guess = index - known;
+    const bool is_guessed = guess < draft.size() && draft[guess] == choice.token;
+    loop_.accept(choice);
+    if (guess < draft.size()) {
+      ++drafted_;
+      accepted_ += is_guessed;
+      learned(guess, is_guessed);
+    }
+    loop_.settle();
+    keep_leftovers();
+    lower_watermarks();
+    return is_guessed && loop_.log().size() == index + 1 && loop_.large_goes_on();
+  }
+
+  // A guess that stands is in the caches of all who read it.
+  void learned(std::size_t guess, bool is_accepted) noexcept {
+    drafter_->learn(guess, is_accepted);
+    if (!is_accepted) return;
+    seen_[index_of(Model::large)] += 1;
+    if (guess < small_ahead_) seen_[index_of(Model::small)] += 1;
+  }
+
+  // The large model's catch-up can also give its log p of what the small model wrote, and has to where that is verified:
+  // then from the row before its first token on. Each row takes a pass through the output head.
+  std::size_t first_output_row(Model model, std::size_t most_rows) const {
     const std::size_t last = loop_.log().size() - 1;
-    if (model != Model::large || !loop_.request().judge) return last;
+    if (model != Model::large) return last;
+    if (const auto unverified = loop_.unverified(); unverified > 0) return last - unverified;
+    if (!loop_.request().judge) return last;
+    const std::size_t seen = std::min(seen_[index_of(model)], last);
     std::size_t row = last;
     while (row > seen && last - row + 2 <= most_rows && loop_.log()[row].author == Author::small) --row;
     return row;
   }
 
-  void judge(const LogitRows& rows, std::size_t first_row, const RunOptions& options) {
-    if (rows.size() < 2) return;
+  void judge(const LogitRows& rows, std::size_t first_row) {
+    if (!loop_.request().judge) return;
     judged_.clear();
-    for (std::size_t i = 0; i + 1 < rows.size(); ++i) {
-      const std::size_t index = first_row + 1 + i;
+    for (std::size_t i = 0; i < rows.size() && first_row + i + 1 < loop_.log().size(); ++i) {
+      const std::size_t index = first_row + i + 1;
       judged_.push_back(log_probability(rows[i], loop_.log()[index].id));
       loop_.judge(index, judged_.back());
     }
-    if (options.events) options.events(JudgedEvent{first_row + 1, judged_});
+    if (options_->events && !judged_.empty() && loop_.unverified() == 0)
+      options_->events(JudgedEvent{first_row + 1, judged_});
   }
 
-  void add_time(Model model, std::size_t seen, std::size_t count, double seconds) noexcept {
+  // ---------------------------------------------------------------- drafts
+
+  Result<std::span<const TokenId>> propose() {
+    small_ahead_ = 0;
+    const std::size_t known = loop_.log().size();
+    const std::size_t seen = std::min(seen_[index_of(Model::large)], known - 1);
+    if (seen + 1 < loop_.request().prompt.size()) return std::span<const TokenId>();  // the prompt comes first
+    const EngineLimits limits = engine_->limits();
+    const auto left = [](std::uint64_t all, std::uint64_t used) { return all - std::min(all, used); };
+    const std::uint64_t unverified = loop_.unverified();
+    Drafter::Batch batch{.rows = known - seen, .reach = unverified > 0 ? kSegmentStays : 1};
+    batch.most = static_cast<std::size_t>(
+        std::min({left(loop_.room(), 1), left(static_cast<std::uint64_t>(limits.output_rows), unverified + 1),
+                  left(static_cast<std::uint64_t>(limits.batch), batch.rows),
+                  left(static_cast<std::uint64_t>(limits.window), known + 1)}));
+    const CostModel& costs = options_->costs != nullptr ? *options_->costs : usual_costs();
+    return drafter_->propose(loop_, batch, costs, leftovers_);
+  }
+
+  [[nodiscard]] std::size_t unread_by_small(std::size_t draft) const override {
+    const std::size_t read = std::min(seen_[index_of(Model::small)], loop_.log().size()) + small_ahead_;
+    const std::size_t all = loop_.log().size() + draft;
+    return std::max<std::size_t>(1, all - std::min(all, read));
+  }
+
+  Result<Choice> choose_small(std::span<const TokenId> draft) override {
+    const auto ids = loop_.log().ids();
+    const std::size_t all = ids.size() + draft.size();
+    std::size_t& seen = seen_[index_of(Model::small)];
+    if (small_ahead_ == 0) cut_cache(Model::small, all - 1);
+    std::size_t read = seen + small_ahead_;
+    LogitRows rows;
+    while (read < all) {
+      const std::size_t end = std::min(all, read + static_cast<std::size_t>(engine_->limits().batch));
+      auto result = decode(Model::small, draft, read, end, end == all ? 1 : 0);
+      if (!result) return tl::unexpected(result.error());
+      rows = std::move(*result);
+      read = end;
+      if (read < all && is_cancelled()) return stopped();
+    }
+    small_ahead_ = draft.size();
+    history_.clear();
+    if (sampler_.options().penalizes()) {
+      history_.assign(ids.begin(), ids.end());
+      history_.insert(history_.end(), draft.begin(), draft.end());
+    }
+    return sampler_.choose(rows[rows.size() - 1], history_, all);
+  }
+
+  // Tokens that the small model wrote behind the log and that went for another reason than being wrong.
+  void keep_leftovers() {
+    leftovers_.clear();
+    if (!drafter_) return;
+    for (const DroppedToken& dropped : loop_.just_dropped()) {
+      if (dropped.record.author != Author::small || dropped.index != loop_.log().size() + leftovers_.size()) return;
+      leftovers_.push_back({dropped.record.id, static_cast<double>(dropped.record.margin)});
+    }
+  }
+
+  [[nodiscard]] bool is_cancelled() const noexcept {
+    return options_->cancel != nullptr && options_->cancel->load(std::memory_order_relaxed);
+  }
+  static tl::unexpected<Error> stopped() { return fail(ErrorKind::cancelled, "the generation was stopped"); }
+
+  void add_time(Model model, std::size_t seen, std::size_t count, std::size_t outputs, double seconds) noexcept {
     const auto prompt = static_cast<std::int64_t>(loop_.request().prompt.size());
-    switch (part_of(model, static_cast<std::int64_t>(count), static_cast<std::int64_t>(seen), prompt)) {
+    switch (part_of(model, static_cast<std::int64_t>(count), static_cast<std::int64_t>(outputs),
+                    static_cast<std::int64_t>(seen), prompt)) {
       case Part::prefill: timing_.prefill += seconds; break;
       case Part::catch_up:
         timing_.catch_up += seconds;
         ++timing_.catch_ups;
+        break;
+      case Part::verify:
+        timing_.verify += seconds;
+        ++timing_.verifies;
         break;
       case Part::large_decode:
         timing_.large_decode += seconds;
@@ -240,7 +399,14 @@ class Generation::Impl {
   Sampler sampler_;
   Loop loop_;
   std::array<std::size_t, 2> seen_{};  // watermarks
+  std::optional<Drafter> drafter_;
+  std::size_t small_ahead_ = 0;  // guesses behind the log that the small model's cache holds
+  std::vector<Guess> leftovers_;
+  std::uint64_t drafted_ = 0, accepted_ = 0;
+  std::vector<TokenId> batch_, history_;  // scratch
   std::vector<float> judged_;
+  Engine* engine_ = nullptr;  // of the step that is under way
+  const RunOptions* options_ = nullptr;
   std::uint64_t emitted_ = 0;  // log index of the next token to tell of
   std::uint64_t emitted_bytes_ = 0;
   std::size_t next_switch_ = 0;
@@ -266,6 +432,10 @@ Result<Generation> Generation::create(const Engine& engine, Request request) {
                   "give at most the whole prompt");
     }
     if (auto ok = check_values(request); !ok) return tl::unexpected(ok.error());
+    if (request.policy.verify != Verification::off && !engine.limits().can_cut) {
+      return fail(ErrorKind::usage, "a model of this pair cannot take tokens back, which verification needs",
+                  "turn verification off");
+    }
     auto budget = plan_budgets(engine, request);
     if (!budget) return tl::unexpected(budget.error());
     return Generation(std::make_unique<Impl>(engine, std::move(request), std::move(*budget)));

@@ -8,6 +8,10 @@ namespace {
 
 constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 
+// Segments that are tried everywhere get longer while the large model agrees and shorter where it does not. With the
+// token before them they make batches of 4, 8, 16, ... rows, which CPUs work off for little more than fewer.
+constexpr std::uint64_t kShortestTrial = 3, kLongestTrial = 63;
+
 bool thinks(const Request& request) { return !request.tags.ends.empty(); }
 
 }  // namespace
@@ -29,7 +33,7 @@ Loop::Loop(const Vocabulary& vocabulary, Request request, BudgetPlan budget)
       state_.sentences.feed(piece(i), ends_);
     state_.sentences.begin_text();
   }
-  state_.leader = state_.phase.phase() == Phase::answer ? request_.policy.answer_by : request_.policy.thinker;
+  state_.leader = state_.phase.phase() == Phase::answer ? answer_leader() : request_.policy.thinker;
   state_.large_segment_token = log_.size();
   if (request_.policy.handoffs == HandoffRule::opening && state_.leader == Model::large &&
       state_.phase.phase() == Phase::thinking) {
@@ -67,6 +71,8 @@ void Loop::accept(const Choice& choice) {
                            .logprob = choice.logprob};
   if (vocabulary_->ends_generation(choice.token)) {
     accept_end_of_generation(record);
+  } else if (state_.handoff && static_cast<double>(choice.margin) < request_.policy.guard_margin) {
+    hand_back(record, SwitchReason::guard);
   } else if (state_.handoff) {
     accept_in_small_segment(state_, record);
   } else {
@@ -78,21 +84,26 @@ void Loop::accept_end_of_generation(const TokenRecord& record) {
   if (!state_.handoff) {
     finish_ = FinishReason::stop;
     settled_ = false;
-  } else if (state_.handoff->confirmed) {
-    take_back({log_.size(), &state_}, &record, SwitchReason::end_of_generation);
   } else {
-    take_back(cut_at_handoff(), &record, SwitchReason::end_of_generation);
+    hand_back(record, SwitchReason::end_of_generation);
   }
 }
 
+// The small model hands back in the middle of its segment, without the newest token.
+void Loop::hand_back(const TokenRecord& record, SwitchReason why) {
+  take_back(state_.handoff->confirmed ? Cut{log_.size(), &state_} : cut_at_handoff(), &record, why);
+}
+
 void Loop::accept_free(LoopState next, const TokenRecord& record) {
-  if (feed(next, vocabulary_->piece(record.id))) {
-    next.leader = request_.policy.answer_by;
+  const bool thinking_ended = feed(next, vocabulary_->piece(record.id));
+  if (thinking_ended) next.leader = answer_leader();
+  if (next.leader == Model::large && (next.phase.phase() == Phase::thinking || tries_everywhere(next)))
+    open_handoff(next);
+  if (thinking_ended && !next.handoff) {
     append(std::move(next), record);
     record_switch(author_of(state_.leader), SwitchReason::phase);
     return;
   }
-  if (next.phase.phase() == Phase::thinking && next.leader == Model::large) open_handoff(next);
   append(std::move(next), record);
   if (state_.handoff) record_switch(Author::small, state_.handoff->why, state_.handoff->cue);
 }
@@ -105,8 +116,9 @@ void Loop::accept_in_small_segment(LoopState next, const TokenRecord& record) {
     if (found == Boundary::refused) return take_back(cut_at_handoff(), &record, SwitchReason::sentence_end);
     handoff.confirmed = found == Boundary::confirmed;
   }
+  if (tries_everywhere(next)) ends_.clear();  // there the end of a sentence means nothing
   const auto end = std::find_if(ends_.begin(), ends_.end(), [&](std::uint64_t byte) { return byte > handoff.byte; });
-  const bool full = log_.size() + 1 - handoff.token >= request_.policy.max_small_tokens;
+  const bool full = log_.size() + 1 - handoff.token >= longest_segment(next);
   const bool over = thinking_ended || end != ends_.end() || full;
   if (over && !handoff.confirmed) return take_back(cut_at_handoff(), &record, SwitchReason::sentence_end);
   if (over && !thinking_ended && end != ends_.end()) {
@@ -118,17 +130,79 @@ void Loop::accept_in_small_segment(LoopState next, const TokenRecord& record) {
   if (!over) {
     append_provisional(std::move(next), record);
     const auto waiting = state_.sentences.waiting();
-    if (state_.handoff->confirmed) commit_before(waiting.value_or(kNever));
+    if (state_.handoff->confirmed && !verifies()) commit_before(waiting.value_or(kNever));
     return;
   }
   const SwitchReason why = thinking_ended       ? SwitchReason::phase
                            : end != ends_.end() ? SwitchReason::sentence_end
                                                 : SwitchReason::cap;
   next.handoff.reset();
-  next.leader = thinking_ended ? request_.policy.answer_by : Model::large;
+  next.leader = thinking_ended && !verifies() ? answer_leader() : Model::large;
   begin_large_segment(next, log_.size() + 1);
-  append(std::move(next), record);
+  append_provisional(std::move(next), record);
+  awaiting_ = verifies();
+  if (!awaiting_) commit_before(kNever);
   record_switch(author_of(state_.leader), why);
+}
+
+// ---------------------------------------------------------------- verification
+
+void Loop::agree() noexcept {
+  const std::uint64_t tokens = unverified();
+  verified_ += tokens;
+  if (tokens >= trial_) trial_ = std::min(2 * trial_ + 1, kLongestTrial);
+  awaiting_ = false;
+  commit_before(kNever);
+  if (state_.phase.phase() == Phase::answer) state_.leader = answer_leader();
+  settled_ = false;
+}
+
+void Loop::refuse(std::uint64_t index, const Choice& choice) {
+  const std::uint64_t agreed = index - committed_;
+  const std::uint64_t refused = log_.size() - index;
+  reserve(2);
+  take_back({index, &snapshots_[agreed]}, nullptr, SwitchReason::refused);
+  verified_ += agreed;
+  refused_ += refused;
+  if (agreed < trial_ / 2) trial_ = std::max(trial_ / 2, kShortestTrial);
+  accept(choice);
+}
+
+Model Loop::answer_leader() const noexcept {
+  // Where every token has to be the large model's own, the small one can only be tried.
+  return request_.policy.verify == Verification::strict ? Model::large : request_.policy.answer_by;
+}
+
+bool Loop::tries_everywhere(const LoopState& next) const noexcept {
+  if (next.phase.phase() == Phase::thinking) return request_.policy.handoffs == HandoffRule::always;
+  return request_.policy.verify == Verification::strict && request_.policy.answer_by == Model::small;
+}
+
+std::uint64_t Loop::longest_segment(const LoopState& next) const noexcept {
+  const std::uint64_t most = request_.policy.max_small_tokens;
+  return verifies() && tries_everywhere(next) ? std::min(trial_, most) : most;
+}
+
+// ---------------------------------------------------------------- drafts
+
+bool Loop::large_goes_on() const {
+  return finish_ == FinishReason::none && state_.leader == Model::large && !must_force() && unverified() == 0;
+}
+
+std::uint64_t Loop::room() const {
+  const auto left = [](std::uint64_t budget, std::uint64_t used) { return budget - std::min(budget, used); };
+  std::uint64_t room = left(budget_.total, log_.size() - request_.prompt.size());
+  if (can_force()) room = std::min(room, left(budget_.thinking, state_.thinking_tokens));
+  if (state_.phase.phase() == Phase::answer) room = std::min(room, left(budget_.answer, state_.answer_tokens));
+  return room;
+}
+
+bool Loop::ends_draft(LoopState& preview, TokenId token) {
+  const bool thinking_ended = feed(preview, vocabulary_->piece(token));
+  if (thinking_ended && answer_leader() != Model::large) return true;
+  if (tries_everywhere(preview)) return true;
+  if (preview.phase.phase() == Phase::answer || request_.policy.handoffs != HandoffRule::cues) return false;
+  return !fired_.empty() || preview.cues.may_fire_here(request_.cues);
 }
 
 // ---------------------------------------------------------------- handing over
@@ -147,8 +221,17 @@ std::uint64_t Loop::large_tokens_until(const LoopState& next, std::uint64_t byte
 
 void Loop::open_handoff(LoopState& next) const {
   if (next.refused_at == next.bytes) return;
-  if (request_.policy.handoffs == HandoffRule::cues) open_cue_handoff(next);
-  if (request_.policy.handoffs == HandoffRule::random) open_random_handoff(next);
+  if (tries_everywhere(next)) {
+    next.handoff = Handoff{.token = log_.size() + 1,
+                           .byte = next.bytes,
+                           .cue_end = next.bytes,
+                           .why = next.phase.phase() == Phase::answer ? SwitchReason::phase : SwitchReason::cue,
+                           .cue = std::nullopt,
+                           .confirmed = true};
+  } else {
+    if (request_.policy.handoffs == HandoffRule::cues) open_cue_handoff(next);
+    if (request_.policy.handoffs == HandoffRule::random) open_random_handoff(next);
+  }
   if (!next.handoff) return;
   next.leader = Model::small;
   next.sentences.begin_segment();
@@ -229,7 +312,8 @@ void Loop::begin_large_segment(LoopState& next, std::uint64_t token) const noexc
 
 void Loop::take_back(const Cut& cut, const TokenRecord* newest, SwitchReason why) {
   LoopState next = *cut.state;
-  if (cut.token == next.handoff->token) {
+  const bool nothing_stays = cut.token == next.handoff->token;
+  if (nothing_stays) {
     next.refused_at = next.bytes;  // nothing was written: the large segment goes on as if there had been no handoff
   } else {
     begin_large_segment(next, cut.token);
@@ -243,7 +327,12 @@ void Loop::take_back(const Cut& cut, const TokenRecord* newest, SwitchReason why
   dropped_ += just_dropped_.size() - dropped_before;
   log_.truncate(cut.token);
   state_ = std::move(next);
-  commit_before(kNever);
+  awaiting_ = verifies() && !awaiting_ && !nothing_stays;
+  if (awaiting_) {
+    snapshots_.erase(snapshots_.begin() + static_cast<std::ptrdiff_t>(log_.size() - committed_), snapshots_.end());
+  } else {
+    commit_before(kNever);
+  }
   record_switch(Author::large, why);
   settled_ = false;
 }
@@ -319,7 +408,7 @@ void Loop::force() {
     feed(next, vocabulary_->piece(id));
   }
   next.handoff.reset();
-  next.leader = request_.policy.answer_by;
+  next.leader = answer_leader();
 
   record_switch(Author::forced, SwitchReason::budget);
   for (const TokenRecord& record : records) log_.append(record);
@@ -380,10 +469,13 @@ void Loop::find_stop_string() {
 // A budget is used up while tokens are provisional. A handoff at a cue that waits for its next character has shown
 // nothing for itself: it is taken back, and the large model has the room. Otherwise the tokens stand.
 void Loop::resolve_provisional() {
-  if (committed_ == log_.size()) return;
+  if (committed_ == log_.size() || awaiting_) return;
   if (state_.handoff && !state_.handoff->confirmed) {
     reserve(1);
     take_back(cut_at_handoff(), nullptr, SwitchReason::cap);
+  } else if (verifies()) {
+    reserve(1);
+    take_back({log_.size(), &state_}, nullptr, SwitchReason::cap);
   } else {
     commit_before(kNever);
   }
@@ -391,13 +483,14 @@ void Loop::resolve_provisional() {
 
 void Loop::settle() {
   if (settled_) return;
+  const auto is_used_up = [&] {
+    return log_.size() - request_.prompt.size() >= budget_.total ||
+           (state_.phase.phase() == Phase::answer && state_.answer_tokens >= budget_.answer);
+  };
   if (finish_ == FinishReason::none) {
-    const auto generated = [&] { return log_.size() - request_.prompt.size(); };
-    if (generated() >= budget_.total || (can_force() && state_.thinking_tokens >= budget_.thinking))
-      resolve_provisional();
+    if (is_used_up() || (can_force() && state_.thinking_tokens >= budget_.thinking)) resolve_provisional();
     find_stop_string();
-    const bool answered = state_.phase.phase() == Phase::answer && state_.answer_tokens >= budget_.answer;
-    if (finish_ == FinishReason::none && (generated() >= budget_.total || answered)) finish_ = FinishReason::length;
+    if (finish_ == FinishReason::none && committed_ == log_.size() && is_used_up()) finish_ = FinishReason::length;
   }
   if (finish_ != FinishReason::none && finish_ != FinishReason::stop_string) visible_bytes_ = state_.bytes;
   settled_ = true;

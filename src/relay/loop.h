@@ -6,6 +6,9 @@
 // is dropped, so that the large model writes it. A token is committed once neither can happen to it any more; budgets,
 // stop strings and events see committed tokens only.
 //
+// Under verification a whole small segment stays provisional. When it is over the large model leads, and before it writes
+// on it has to agree to each of the segment's tokens (agree) or to replace one by its own choice (refuse).
+//
 // Every change is computed on copies and applied without anything that can fail, so an allocation that fails leaves
 // the loop as it was before the token.
 #pragma once
@@ -46,6 +49,24 @@ class Loop {
   /// The leader's next token, sampled at position log().size().
   void accept(const Choice& choice);
 
+  /// How many tokens at the end of the log the large model has to agree to before it writes on.
+  [[nodiscard]] std::uint64_t unverified() const noexcept { return awaiting_ ? log_.size() - committed_ : 0; }
+  /// It agrees to all of them. They are committed.
+  void agree() noexcept;
+  /// It agrees to those before `index` and writes `choice` there. The rest is dropped.
+  void refuse(std::uint64_t index, const Choice& choice);
+
+  /// Whether the large model's next token belongs to it: it leads, nothing is forced or finished.
+  [[nodiscard]] bool large_goes_on() const;
+  /// How many more tokens budgets allow.
+  [[nodiscard]] std::uint64_t room() const;
+  /// Whether the large model writes more than one token here.
+  [[nodiscard]] bool may_draft() const noexcept { return !tries_everywhere(state_); }
+  /// Whether a draft of the large model's tokens should end with `token`, because behind it somebody else writes or the
+  /// text may be over. `preview` is a copy of state() that has read what was drafted before; it reads the token.
+  [[nodiscard]] bool ends_draft(LoopState& preview, TokenId token);
+  [[nodiscard]] bool ends_text(TokenId token) const { return vocabulary_->ends_generation(token); }
+
   /// Looks at budgets and stop strings. Call after construction and after every force() and accept(); repeating a call
   /// changes nothing.
   void settle();
@@ -60,6 +81,8 @@ class Loop {
   [[nodiscard]] FinishReason finish() const noexcept { return finish_; }
   [[nodiscard]] std::span<const AuthorSwitch> switches() const noexcept { return switches_; }
   [[nodiscard]] std::uint64_t dropped() const noexcept { return dropped_; }
+  [[nodiscard]] std::uint64_t verified() const noexcept { return verified_; }
+  [[nodiscard]] std::uint64_t refused() const noexcept { return refused_; }
 
   /// Bytes of the text that a stop string can no longer take back; all of it once finished.
   [[nodiscard]] std::uint64_t visible_bytes() const noexcept { return visible_bytes_; }
@@ -88,6 +111,7 @@ class Loop {
   void accept_end_of_generation(const TokenRecord& record);
   void accept_free(LoopState next, const TokenRecord& record);
   void accept_in_small_segment(LoopState next, const TokenRecord& record);
+  void hand_back(const TokenRecord& record, SwitchReason why);
 
   void open_handoff(LoopState& next) const;
   void open_cue_handoff(LoopState& next) const;
@@ -106,6 +130,10 @@ class Loop {
   void resolve_provisional();
   [[nodiscard]] bool can_force() const;
   void begin_large_segment(LoopState& next, std::uint64_t token) const noexcept;
+  [[nodiscard]] bool verifies() const noexcept { return request_.policy.verify != Verification::off; }
+  [[nodiscard]] bool tries_everywhere(const LoopState& next) const noexcept;
+  [[nodiscard]] Model answer_leader() const noexcept;
+  [[nodiscard]] std::uint64_t longest_segment(const LoopState& next) const noexcept;
   void find_stop_string();
   [[nodiscard]] std::optional<std::uint64_t> answer_start() const;
   void reserve(std::size_t tokens);
@@ -123,6 +151,9 @@ class Loop {
   std::vector<std::uint64_t> ends_;  // scratch
   std::uint64_t committed_ = 0;
   std::uint64_t dropped_ = 0;
+  std::uint64_t verified_ = 0, refused_ = 0;
+  bool awaiting_ = false;    // the provisional tokens are a segment that waits for the large model
+  std::uint64_t trial_ = 7;  // length of the next segment where one is tried everywhere
   std::uint64_t visible_bytes_ = 0;
   std::uint64_t searched_bytes_ = 0;  // no stop string lies in this much of the text
   FinishReason finish_ = FinishReason::none;

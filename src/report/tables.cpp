@@ -198,7 +198,7 @@ std::string eval_csv(const OrderedJson& data) {
       table.add_number(std::string("tokens_") + key, field(policy, "tokens"), key);
     }
     for (const char* key : {"utilisation", "small_share", "handoffs", "truncated"}) table.add_number(key, policy, key);
-    for (const char* key : {"prefill", "large_decode", "small_decode", "catch_up", "other"}) {
+    for (const char* key : {"prefill", "large_decode", "small_decode", "catch_up", "verify", "other"}) {
       table.add_number(std::string(key) + "_s", field(policy, "time"), key);
     }
   }

@@ -86,10 +86,10 @@ class Recorder final : public Engine {
     answers_.push_back({{model, held}, {last.begin(), last.end()}});
     const auto other = replaced_.find(answers_.back().question);
     if (other == replaced_.end()) return rows;
-    std::vector<std::span<const float>> changed;
-    for (std::size_t i = 0; i + 1 < rows->size(); ++i) changed.push_back((*rows)[i]);
-    changed.emplace_back(other->second);
-    return LogitRows(std::move(changed));
+    changed_.clear();
+    for (std::size_t i = 0; i + 1 < rows->size(); ++i) changed_.push_back((*rows)[i]);
+    changed_.emplace_back(other->second);
+    return LogitRows(changed_);
   }
 
   /// From now on this question gets this answer: how a run goes on as the reference did after a near-tie.
@@ -105,6 +105,7 @@ class Recorder final : public Engine {
   Engine& engine_;
   std::array<Tokens, 2> caches_;
   std::vector<Answer> answers_;
+  std::vector<std::span<const float>> changed_;
   std::map<Question, Row> replaced_;
   std::size_t decoded_ = 0;
 };

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <cstdlib>
+
 #include "support/alloc_faults.h"
 #include "support/naive_loop.h"
 #include "support/scripted.h"
@@ -9,12 +11,16 @@
 namespace relaygen::testing {
 namespace {
 
+// More of them find no more: RELAYGEN_EXACT_SEEDS=100000 is what the documentation tells of.
+const std::uint64_t kExactSeeds = std::getenv("RELAYGEN_EXACT_SEEDS") == nullptr
+                                      ? 4000
+                                      : std::strtoull(std::getenv("RELAYGEN_EXACT_SEEDS"), nullptr, 10);
+
 struct Scenario {
   FakeVocabulary vocabulary = tricky_vocabulary();
   Request request;
   FakeModel model;
   std::size_t total = 0;
-  bool can_cut = true;
   EngineLimits limits{.window = 4096, .batch = 64, .output_rows = 16};
 };
 
@@ -45,14 +51,26 @@ Scenario scenario(std::uint64_t seed) {
   }
   s.total = 1 + static_cast<std::size_t>(uniform() * 120);
   s.request.budgets.total = static_cast<std::int32_t>(s.total);
-  s.can_cut = uniform() < 0.8;
+  s.limits.can_cut = uniform() < 0.8;
   s.limits.batch = 1 + static_cast<std::int32_t>(uniform() * 20);
   s.limits.output_rows = 1 + static_cast<std::int32_t>(uniform() * s.limits.batch);
+  Policy& policy = s.request.policy;
+  if (uniform() < 0.5) {
+    policy.draft = {.lookup = uniform() < 0.6, .small_model = uniform() < 0.6};
+    policy.draft.most = static_cast<std::uint32_t>(uniform() * 20);
+    policy.draft.acceptance = 0.05 + 0.9 * uniform();
+  }
+  if (uniform() < 0.3) policy.guard_margin = uniform() * 0.5;
+  if (uniform() < 0.5 && s.limits.can_cut && policy.thinker == Model::large) {
+    policy.verify = uniform() < 0.5 ? Verification::typical : Verification::strict;
+    policy.typical = {.epsilon = 0.02 + 0.3 * uniform(), .delta = 0.1 + 0.9 * uniform()};
+    if (uniform() < 0.4 && policy.handoffs != HandoffRule::opening) policy.handoffs = HandoffRule::always;
+  }
   return s;
 }
 
 FakeEngine engine_for(const Scenario& s) {
-  return FakeEngine(s.vocabulary, {.model = s.model, .faults = {}, .limits = s.limits, .can_cut = s.can_cut});
+  return FakeEngine(s.vocabulary, {.model = s.model, .faults = {}, .limits = s.limits});
 }
 
 NaiveResult oracle(const Scenario& s) {
@@ -93,7 +111,8 @@ std::vector<NaiveToken> unforced(std::vector<NaiveToken> tokens) {
 TEST(RelayProperty, TheLoopWritesWhatTheNaiveLoopWrites) {
   std::size_t handoffs = 0;
   std::size_t dropped = 0;
-  for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
+  Usage usage;
+  for (std::uint64_t seed = 1; seed <= 6000; ++seed) {
     Scenario s = scenario(seed);
     if (seed % 2 == 0) {  // a model without thinking: nothing is ever forced, the whole budget is compared
       s.request.tags = {};
@@ -113,14 +132,65 @@ TEST(RelayProperty, TheLoopWritesWhatTheNaiveLoopWrites) {
     ASSERT_EQ(tokens, expected) << "seed " << seed << "\n" << describe(s, tokens) << "\n" << describe(s, expected);
     handoffs += completion.usage.handoffs;
     dropped += completion.usage.dropped;
+    usage += completion.usage;
   }
+  EXPECT_GT(usage.verified, 3000u);
+  EXPECT_GT(usage.refused, 1000u);
+  EXPECT_GT(usage.accepted, 1000u);
+  EXPECT_GT(usage.drafted, usage.accepted + 1000u);
   EXPECT_GT(handoffs, 3000u);  // the scenarios really exercise handing over and taking back
   EXPECT_GT(dropped, 1500u);
 }
 
+std::string text_of(const Generation& generation) { return generation.completion().text; }
+
+// Drafts of every length from every source, and strict verification of every kind of segment, give what the large model
+// alone writes. `seeds` of each.
+TEST(RelayProperty, DraftsAndStrictVerificationChangeNothing) {
+  std::size_t verified = 0, refused = 0, accepted = 0;
+  for (std::uint64_t seed = 1; seed <= kExactSeeds; ++seed) {
+    Scenario s = scenario(seed);
+    const Noise draw(seed, NoiseStream::evaluation, 1);
+    s.limits.can_cut = true;
+    s.request.sampling.temperature = static_cast<float>(2 * draw.uniform(0, 0));
+    s.request.sampling.top_k = static_cast<std::int32_t>(20 * draw.uniform(1, 0));
+    Policy& policy = s.request.policy;
+    policy = {.thinker = Model::large, .handoffs = HandoffRule::never, .answer_by = Model::large};
+    s.total = 1 + s.total / 2;
+    s.request.budgets.total = static_cast<std::int32_t>(s.total);
+    FakeEngine alone = engine_for(s);
+    auto expected = Generation::create(alone, s.request);
+    ASSERT_TRUE(expected->run(alone));
+    policy.draft = {.lookup = seed % 2 == 0, .small_model = seed % 3 != 0};
+    policy.draft.most = static_cast<std::uint32_t>(draw.uniform(2, 0) * 24);
+    policy.draft.acceptance = 0.99;  // so that long ones are tried
+    if (seed % 4 != 0) {
+      policy.verify = Verification::strict;
+      policy.answer_by = draw.uniform(3, 0) < 0.5 ? Model::small : Model::large;
+      policy.handoffs = draw.uniform(4, 0) < 0.5 ? HandoffRule::always : HandoffRule::cues;
+      policy.min_large_tokens = 0;
+      policy.max_small_tokens = 1 + static_cast<std::uint32_t>(draw.uniform(5, 0) * 20);
+      if (draw.uniform(6, 0) < 0.3) policy.guard_margin = draw.uniform(7, 0) * 0.3;
+    }
+    FakeEngine engine = engine_for(s);
+    auto generation = Generation::create(engine, s.request);
+    ASSERT_TRUE(generation) << generation.error().message;
+    ASSERT_TRUE(generation->run(engine));
+    ASSERT_EQ(text_of(*generation), text_of(*expected)) << "seed " << seed;
+    ASSERT_EQ(generation->finish(), expected->finish()) << "seed " << seed;
+    const Usage usage = generation->completion().usage;
+    verified += usage.verified;
+    refused += usage.refused;
+    accepted += usage.accepted;
+  }
+  EXPECT_GT(verified, 3 * kExactSeeds);
+  EXPECT_GT(refused, kExactSeeds);
+  EXPECT_GT(accepted, kExactSeeds);
+}
+
 // Whatever step fails and however, the error is a value, nothing written is lost, and going on gives the same text.
 TEST(RelayProperty, AFaultAtAnyDecodeChangesNothingInTheText) {
-  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     const Scenario s = scenario(seed);
     FakeEngine undisturbed = engine_for(s);
     auto reference = Generation::create(undisturbed, s.request);
@@ -151,7 +221,7 @@ TEST(RelayProperty, AFaultAtAnyDecodeChangesNothingInTheText) {
 }
 
 void fail_every_allocation(Failing failing) {
-  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 16; ++seed) {
     Scenario s = scenario(seed);
     s.request.stop = {" ok we", "x."};
     FakeEngine undisturbed = engine_for(s);
@@ -205,7 +275,7 @@ TEST(RelayProperty, ReusingTheCachesChangesNothingInTheText) {
   std::size_t saved = 0;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     Scenario s = scenario(seed);
-    s.can_cut = true;
+    s.limits.can_cut = true;
     FakeEngine engine = engine_for(s);
     auto first = Generation::create(engine, s.request);
     ASSERT_TRUE(first->run(engine));

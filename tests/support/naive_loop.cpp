@@ -30,16 +30,23 @@ class Naive {
     const bool large_thinks = request_.policy.thinker == Model::large && !read().answering;
     if (request_.policy.handoffs == HandoffRule::opening && large_thinks && !over()) small_segment({true, 0});
     while (!over()) {
-      if (read().answering) {
-        write(request_.policy.answer_by);
-      } else if (write(request_.policy.thinker) && request_.policy.thinker == Model::large && !read().answering) {
-        if (auto confirmed = handoff()) small_segment(*confirmed);
-      }
+      const Model leader = read().answering ? answer_leader() : request_.policy.thinker;
+      if (!write(leader) || leader == Model::small) continue;
+      if (auto opening = handoff()) small_segment(*opening);
     }
     return result_;
   }
 
  private:
+  Model answer_leader() const {
+    return request_.policy.verify == Verification::strict ? Model::large : request_.policy.answer_by;
+  }
+
+  bool everywhere(bool answering) const {
+    if (!answering) return request_.policy.handoffs == HandoffRule::always;
+    return request_.policy.verify == Verification::strict && request_.policy.answer_by == Model::small;
+  }
+
   bool over() const { return result_.ended || result_.tokens.size() >= total_; }
 
   Reading read() const {
@@ -71,15 +78,20 @@ class Naive {
     return reading;
   }
 
-  TokenId sample(Model model) const {
+  std::vector<TokenId> context(std::size_t tokens) const {
     std::vector<TokenId> context = request_.prompt;
-    for (const NaiveToken& token : result_.tokens) context.push_back(token.id);
+    for (std::size_t i = 0; i < tokens; ++i) context.push_back(result_.tokens[i].id);
+    return context;
+  }
+
+  Choice sample(Model model, std::size_t tokens) const {
+    const auto before = context(tokens);
     Sampler sampler(request_.sampling, Noise(request_.seed, NoiseStream::tokens, request_.choice));
-    return sampler.choose(model_(model, context), context, context.size()).token;
+    return sampler.choose(model_(model, before), before, before.size());
   }
 
   bool write(Model model) {
-    const TokenId id = sample(model);
+    const TokenId id = sample(model, result_.tokens.size()).token;
     if (vocabulary_.ends_generation(id)) {
       result_.ended = true;
       return false;
@@ -102,6 +114,9 @@ class Naive {
   };
   std::optional<Opening> handoff() const {
     const Reading reading = read();
+    if (over()) return std::nullopt;
+    if (everywhere(reading.answering)) return Opening{true, reading.size};
+    if (reading.answering) return std::nullopt;
     const std::size_t first = first_token_of_large_segment();
     const std::uint64_t segment_byte = reading.starts[first];
     const auto long_enough = [&](std::uint64_t byte) {
@@ -136,20 +151,28 @@ class Naive {
     const std::size_t first = result_.tokens.size();
     tried_handoffs_.push_back(first);
     const std::uint64_t first_byte = read().size;
+    const bool was_answering = read().answering;
+    const bool is_everywhere = everywhere(was_answering);
+    const Policy& policy = request_.policy;
+    const bool verifies = policy.verify != Verification::off;
+    const std::size_t longest = is_everywhere && verifies ? std::min<std::size_t>(trial_, policy.max_small_tokens)
+                                                          : policy.max_small_tokens;
     bool certain = opening.certain;
     const auto refuse = [&] { result_.tokens.resize(first); };
     while (true) {
       if (result_.tokens.size() >= total_) {
         if (!certain) refuse();
-        return;
+        break;
       }
-      const TokenId id = sample(Model::small);
-      if (vocabulary_.ends_generation(id)) {
+      const Choice choice = sample(Model::small, result_.tokens.size());
+      const TokenId id = choice.token;
+      if (vocabulary_.ends_generation(id) || static_cast<double>(choice.margin) < policy.guard_margin) {
         if (!certain) refuse();
         break;
       }
       result_.tokens.push_back({id, Author::small});
-      const Reading reading = read();
+      Reading reading = read();
+      if (is_everywhere) reading.new_ends.clear();
       if (!certain) {
         if (request_.policy.handoffs == HandoffRule::random) {
           certain = std::count(reading.new_ends.begin(), reading.new_ends.end(), opening.boundary) > 0;
@@ -162,17 +185,37 @@ class Naive {
       }
       const auto end =
           std::find_if(reading.new_ends.begin(), reading.new_ends.end(), [&](auto byte) { return byte > first_byte; });
-      const bool full = result_.tokens.size() - first >= request_.policy.max_small_tokens;
-      if (reading.answering || end != reading.new_ends.end() || full) {
+      const bool full = result_.tokens.size() - first >= longest;
+      const bool thought = reading.answering && !was_answering;
+      if (thought || end != reading.new_ends.end() || full) {
         if (!certain) return refuse();
-        if (!reading.answering && end != reading.new_ends.end()) {
+        if (!thought && end != reading.new_ends.end()) {
           // Tokens that begin at or after the end of the sentence only showed that it is over.
           while (reading.starts[result_.tokens.size() - 1] >= *end) result_.tokens.pop_back();
         }
-        if (reading.answering) return;
         break;
       }
     }
+    if (verifies) verify(first);
+  }
+
+  // The large model reads the segment token by token.
+  void verify(std::size_t first) {
+    const std::size_t tokens = result_.tokens.size() - first;
+    if (tokens == 0) return;
+    for (std::size_t i = first; i < result_.tokens.size(); ++i) {
+      const auto row = model_(Model::large, context(i));
+      const TokenId id = result_.tokens[i].id;
+      const Choice own = sample(Model::large, i);
+      if (own.token == id) continue;
+      if (request_.policy.verify == Verification::typical && is_plausible(row, id, request_.policy.typical)) continue;
+      result_.tokens.resize(i);
+      if (i - first < trial_ / 2) trial_ = std::max<std::size_t>(trial_ / 2, 3);
+      write(Model::large);
+      if (auto opening = result_.ended ? std::nullopt : handoff()) small_segment(*opening);
+      return;
+    }
+    if (tokens >= trial_) trial_ = std::min<std::size_t>(2 * trial_ + 1, 63);
   }
 
   const Vocabulary& vocabulary_;
@@ -180,6 +223,7 @@ class Naive {
   const NaiveModel& model_;
   std::size_t total_;
   std::vector<std::size_t> tried_handoffs_;  // token counts at which the small model took over, if only provisionally
+  std::size_t trial_ = 7;  // length of the next segment where one is tried everywhere
   NaiveResult result_;
 };
 

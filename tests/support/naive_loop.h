@@ -25,7 +25,7 @@ struct NaiveResult {
   bool ended = false;              ///< by an end-of-generation token (otherwise: the budget)
 };
 
-/// Supports total budgets and every policy; no forced tags, no stop strings, exact and published rules.
+/// Supports total budgets and every policy (drafting changes nothing); no forced tags, no stop strings, exact and published rules.
 [[nodiscard]] NaiveResult naive_relay(const Vocabulary& vocabulary, const Request& request, const NaiveModel& model,
                                       std::size_t total);
 

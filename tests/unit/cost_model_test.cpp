@@ -66,11 +66,13 @@ TEST(IdealTime, AddsUpTheBatchesByPart) {
 }
 
 TEST(PartOf, FollowsPromptRowsAndModel) {
-  EXPECT_EQ(part_of(Model::small, 100, 0, 40), Part::prefill);
-  EXPECT_EQ(part_of(Model::large, 1, 39, 40), Part::prefill);
-  EXPECT_EQ(part_of(Model::large, 1, 40, 40), Part::large_decode);
-  EXPECT_EQ(part_of(Model::small, 1, 40, 40), Part::small_decode);
-  EXPECT_EQ(part_of(Model::small, 2, 40, 40), Part::catch_up);
+  EXPECT_EQ(part_of(Model::small, 100, 0, 0, 40), Part::prefill);
+  EXPECT_EQ(part_of(Model::large, 1, 1, 39, 40), Part::prefill);
+  EXPECT_EQ(part_of(Model::large, 1, 1, 40, 40), Part::large_decode);
+  EXPECT_EQ(part_of(Model::large, 4, 1, 40, 40), Part::catch_up);
+  EXPECT_EQ(part_of(Model::large, 4, 4, 40, 40), Part::verify);
+  EXPECT_EQ(part_of(Model::small, 1, 1, 40, 40), Part::small_decode);
+  EXPECT_EQ(part_of(Model::small, 2, 1, 40, 40), Part::catch_up);
 }
 
 // The figures that were computed by hand for a 4B and a 0.6B model on two cores: a batch of 16 costs 693 ms.

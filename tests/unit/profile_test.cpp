@@ -136,6 +136,32 @@ TEST(Policies, AutoAnswersByTheSmallModelOnlyWithEvidence) {
             Model::large);
 }
 
+TEST(Policies, ModifiersSayWhoChecksWhat) {
+  Profile profile = two_cues(true);
+  profile.thresholds = {.guard_margin = 0.2, .verify_epsilon = 0.05, .verify_delta = {}};
+  const auto policy = [&](const std::string& name) { return prepare_policy({.name = name}, profile)->policy; };
+  EXPECT_FALSE(policy("relay").draft.on());
+  EXPECT_TRUE(policy("relay+draft").draft.on());
+  EXPECT_TRUE(policy("large-only+draft").draft.on());
+  EXPECT_EQ(policy("relay+strict").verify, Verification::strict);
+  EXPECT_EQ(policy("relay+strict").handoffs, HandoffRule::cues);
+  const Policy verified = policy("verified");
+  EXPECT_EQ(verified.handoffs, HandoffRule::always);
+  EXPECT_EQ(verified.verify, Verification::typical);
+  EXPECT_EQ(verified.typical.epsilon, 0.05);
+  EXPECT_EQ(verified.typical.delta, 0.3);
+  EXPECT_EQ(policy("relay+margin").guard_margin, 0.2);
+  EXPECT_EQ(policy("relay+guard").handoffs, HandoffRule::cues);
+  EXPECT_FALSE(uses_cues("verified"));
+  EXPECT_FALSE(uses_cues("relay+margin"));
+  EXPECT_TRUE(uses_cues("relay+typical+draft"));
+  for (const char* name : {"relay+turbo", "relay+", "large-only+typical", "small-only+draft", "+draft"})
+    EXPECT_FALSE(prepare_policy({.name = name}, profile)) << name;
+  profile.thresholds = {};
+  EXPECT_FALSE(prepare_policy({.name = "relay+guard"}, profile));
+  EXPECT_TRUE(prepare_policy({.name = "relay+guard", .guard_margin = 0.3}, profile));
+}
+
 TEST(Policies, AnUnknownNameListsTheKnownOnes) {
   const auto result = prepare_policy({.name = "turbo"}, two_cues(true));
   ASSERT_FALSE(result);

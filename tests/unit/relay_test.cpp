@@ -119,6 +119,128 @@ TEST_F(Relay, TheSmallModelCannotEndTheTextWhileThinking) {
   EXPECT_EQ(switches_.back(), "large end_of_generation");
 }
 
+// ---------------------------------------------------------------- verification, guard, drafts
+
+TEST_F(Relay, WhatTheLargeModelRefusesIsReplacedByItsOwnChoice) {
+  request_.policy.verify = Verification::typical;
+  const Completion done = write({"So,", " the", " we", ".", " ok"}, {"", " the", " x", ".", " we"});
+  EXPECT_EQ(layout(done), "L:So,|S: the|L: we. ok");
+  EXPECT_EQ(shown_, done.text);  // nothing is shown before it is agreed to
+  EXPECT_EQ(switches_, (std::vector<std::string>{"small cue", "large refused"}));
+  EXPECT_EQ(done.usage.verified, 1u);
+  EXPECT_EQ(done.usage.refused, 2u);
+}
+
+TEST_F(Relay, WhatTheLargeModelAgreesToStands) {
+  for (const auto rule : {Verification::typical, Verification::strict}) {
+    request_.policy.verify = rule;
+    const Completion done = write({"So,", " the", " x", ".", " ok"}, {"", " the", " x", ".", " we"});
+    EXPECT_EQ(layout(done), "L:So,|S: the x.|L: ok");
+    EXPECT_EQ(done.usage.verified, 3u);
+    EXPECT_EQ(done.usage.refused, 0u);
+  }
+}
+
+TEST_F(Relay, TheThinkingEndsOnlyOnceTheLargeModelAgrees) {
+  request_.policy.verify = Verification::typical;
+  const Completion refused = write({"So,", " x", " we", "</think>", ""}, {"", " x", "</think>", "", " ok"});
+  EXPECT_EQ(layout(refused), "L:So,|S: x|L: we</think>|S: ok");
+  const Completion agreed = write({"So,", " x", "</think>"}, {"", " x", "</think>", " ok"});
+  EXPECT_EQ(layout(agreed), "L:So,|S: x</think> ok");
+  EXPECT_EQ(agreed.answer, "ok");
+}
+
+TEST_F(Relay, WhereEverythingIsTriedTheSmallModelWritesUntilItIsRefused) {
+  request_.policy.verify = Verification::typical;
+  request_.policy.handoffs = HandoffRule::always;
+  const Completion done = write({" we", " know", ".", " Now", " x", " ok"}, {"", " know", ".", " the", " x", " ok"});
+  EXPECT_EQ(layout(done), "L: we|S: know.|L: Now|S: x ok");
+  EXPECT_EQ(done.usage.handoffs, 2u);
+}
+
+TEST_F(Relay, StrictVerificationLetsTheSmallModelAnswerNothingOfItsOwn) {
+  request_.policy.verify = Verification::strict;
+  request_.policy.answer_by = Model::small;
+  const Completion done = write({" we", "</think>", " ok", " we", " know"}, {"", "", " ok", " x", " know"});
+  EXPECT_EQ(done.text, " we</think> ok we know");
+  EXPECT_EQ(layout(done), "L: we</think>|S: ok|L: we|S: know");
+}
+
+TEST_F(Relay, TheGuardHandsBackWithoutTheDoubtfulToken) {
+  request_.policy.guard_margin = 0.5;
+  FakeEngine engine(vocabulary_, {.model = [&](Model model, std::span<const TokenId> context, std::span<float> logits) {
+                      const std::size_t at = context.size() - 2;
+                      const std::array<const char*, 5> small{"", " the", " x", ".", ""};
+                      const std::array<const char*, 5> large{"So,", "", " we", " ok", "<end>"};
+                      const auto* piece = model == Model::small ? small[std::min<std::size_t>(at, 4)]
+                                                                : large[std::min<std::size_t>(at, 4)];
+                      if (*piece != '\0') logits[static_cast<std::size_t>(vocabulary_.id(piece))] = 10;
+                      if (model == Model::small && at == 2) logits[static_cast<std::size_t>(vocabulary_.id(" ok"))] = 9.9F;
+                    }});
+  auto generation = Generation::create(engine, request_);
+  RunOptions options;
+  options.events = [&](const Event& event) { record(event); };
+  ASSERT_TRUE(generation->run(engine, options));
+  EXPECT_EQ(layout(generation->completion()), "L:So,|S: the|L: we ok");
+  EXPECT_EQ(switches_, (std::vector<std::string>{"small cue", "large guard"}));
+  EXPECT_EQ(dropped_, " x");
+}
+
+TEST_F(Relay, ADraftSavesDecodesAndEndsAtACue) {
+  request_.policy.draft = {.small_model = true, .acceptance = 0.95};
+  const Pieces large{" we", " know", " x", " we", " x", " know", " So", ",", "", "", " ok"};
+  Pieces small = large;
+  small[8] = " the";
+  small[9] = ".\n\n";
+  const auto decodes = [&](bool drafts) {
+    request_.policy.draft.small_model = drafts;
+    FakeEngine engine(vocabulary_, {.model = scripted_models(vocabulary_, request_.prompt.size(), large, small)});
+    auto generation = Generation::create(engine, request_);
+    EXPECT_TRUE(generation->run(engine));
+    EXPECT_EQ(layout(generation->completion()), "L: we know x we x know So,|S: the.\n\n|L: ok");
+    const Usage usage = generation->completion().usage;
+    EXPECT_EQ(usage.drafted > 0, drafts);
+    EXPECT_EQ(usage.accepted, usage.drafted);
+    return generation->completion().timing.large_decodes + generation->completion().timing.verifies;
+  };
+  EXPECT_LT(decodes(true), decodes(false));
+}
+
+TEST_F(Relay, ADraftByLookupTakesNoSmallModel) {
+  request_.policy = {.handoffs = HandoffRule::never, .draft = {.lookup = true}};
+  Pieces large;
+  for (int i = 0; i < 8; ++i) large.insert(large.end(), {" we", " know", " the", " x", ","});
+  FakeEngine engine(vocabulary_, {.model = scripted_models(vocabulary_, request_.prompt.size(), large, {})});
+  auto generation = Generation::create(engine, request_);
+  ASSERT_TRUE(generation->run(engine));
+  EXPECT_GT(generation->completion().usage.accepted, 15u);
+  EXPECT_EQ(engine.decoded_rows(Model::small), 0u);
+  EXPECT_LT(generation->completion().timing.large_decodes + generation->completion().timing.verifies, 25u);
+}
+
+TEST_F(Relay, AGuesserThatIsAlwaysWrongIsHardlyAsked) {
+  request_.policy = {.handoffs = HandoffRule::never, .draft = {.small_model = true}};
+  Pieces large(300, " x"), small(300, " we");
+  large.push_back("<end>");
+  request_.budgets.total = 290;
+  FakeEngine engine(vocabulary_, {.model = scripted_models(vocabulary_, request_.prompt.size(), large, small)});
+  auto generation = Generation::create(engine, request_);
+  ASSERT_TRUE(generation->run(engine));
+  EXPECT_LT(generation->completion().usage.drafted, 40u);
+}
+
+TEST_F(Relay, VerificationNeedsCachesThatCanBeCut) {
+  request_.policy.verify = Verification::typical;
+  FakeEngine engine(vocabulary_, {.model = scripted_models(vocabulary_, 2, {}, {}),
+                                  .limits = {.window = 100, .batch = 8, .output_rows = 8, .can_cut = false}});
+  const auto refused = Generation::create(engine, request_);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::usage);
+  request_.policy.verify = Verification::off;
+  request_.policy.draft.small_model = true;  // is left out
+  EXPECT_TRUE(Generation::create(engine, request_));
+}
+
 TEST_F(Relay, TheMinimumLargeSegmentHidesEarlyCuesOnly) {
   request_.policy.min_large_tokens = 3;
   const Completion done = write({"So,", " x", " Again,", "", " ok"}, {"", "", "", ".\n\n"});

@@ -8,6 +8,7 @@ const PARTS = [
   {key: "large decode", field: "large_decode", label: "large decode", fill: "var(--large-fill)", on: "large"},
   {key: "small decode", field: "small_decode", label: "small decode", fill: "var(--small-fill)", on: "small"},
   {key: "catch-up", field: "catch_up", label: "catch-up", fill: "url(#catch-up)"},
+  {key: "verify", field: "verify", label: "verify", fill: "url(#verify)"},
   {key: "prefill", field: "prefill", label: "prefill", fill: "url(#prefill)"},
   {key: "other", field: "other", label: "other", fill: "var(--other-fill)"},
 ];

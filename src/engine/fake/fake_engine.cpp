@@ -44,7 +44,7 @@ std::int32_t FakeEngine::cached(Model model) const noexcept {
 
 std::int32_t FakeEngine::truncate(Model model, std::int32_t length) {
   auto& cache = cache_[static_cast<std::size_t>(model)];
-  if (length < cached(model)) cache.resize(options_.can_cut ? static_cast<std::size_t>(length) : 0);
+  if (length < cached(model)) cache.resize(options_.limits.can_cut ? static_cast<std::size_t>(length) : 0);
   return cached(model);
 }
 
@@ -71,7 +71,8 @@ Result<LogitRows> FakeEngine::decode(Model model, std::span<const TokenId> token
   rows_[index] += tokens.size();
   auto& logits = logits_[index];
   logits.resize(static_cast<std::size_t>(output_rows));
-  std::vector<std::span<const float>> views;
+  auto& views = views_[index];
+  views.clear();
   for (std::int32_t i = 0; i < rows; ++i) {
     cache.push_back(tokens[static_cast<std::size_t>(i)]);
     const std::int32_t row = i - (rows - output_rows);
@@ -81,7 +82,7 @@ Result<LogitRows> FakeEngine::decode(Model model, std::span<const TokenId> token
     options_.model(model, cache, values);
     views.emplace_back(values);
   }
-  return LogitRows(std::move(views));
+  return LogitRows(views);
 }
 
 }  // namespace relaygen

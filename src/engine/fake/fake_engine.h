@@ -38,8 +38,7 @@ using FakeFaults = std::function<int(std::uint64_t decode)>;
 struct FakeEngineOptions {
   FakeModel model{};
   FakeFaults faults{};
-  EngineLimits limits{.window = 4096, .batch = 64, .output_rows = 16};
-  bool can_cut = true;  ///< false: like a recurrent model, a cut clears the cache
+  EngineLimits limits{.window = 4096, .batch = 64, .output_rows = 16};  ///< can_cut = false: like a recurrent model
 };
 
 class FakeEngine : public Engine {
@@ -65,6 +64,7 @@ class FakeEngine : public Engine {
   FakeEngineOptions options_;
   std::array<std::vector<TokenId>, 2> cache_;
   std::array<std::vector<std::vector<float>>, 2> logits_;
+  std::array<std::vector<std::span<const float>>, 2> views_;
   std::array<std::uint64_t, 2> rows_{};
   std::uint64_t decodes_ = 0;
 };

@@ -170,6 +170,7 @@ Result<std::unique_ptr<Pair>> load_pair(const PairOptions& options, const LoadPr
     parts.info.large.memory.weights = expected->large.all.weights;
     parts.info.small.memory.weights = expected->small.all.weights;
   }
+  parts.limits.can_cut = parts.info.large.can_cut_cache && parts.info.small.can_cut_cache;
   parts.info.window = parts.limits.window;
   parts.info.threads = plan->options.threads;
   parts.info.same_chat_template = same_template(parts.large_model.get(), parts.small_model.get());

@@ -18,6 +18,7 @@ Sequence::Sequence(ContextHandle context, ggml_threadpool* threads, const std::a
       shared_(shared),
       output_rows_(output_rows),
       window_(std::min(window, static_cast<std::int32_t>(llama_n_ctx_seq(context_.get())))) {
+  rows_.reserve(static_cast<std::size_t>(output_rows));
   if (threads != nullptr) llama_attach_threadpool(context_.get(), threads, threads);
   // Asked between the operations of a graph, by a computing thread.
   llama_set_abort_callback(
@@ -73,15 +74,14 @@ Result<LogitRows> Sequence::decode(std::span<const TokenId> tokens, std::int32_t
   cached_ += count;
   llama_synchronize(context_.get());  // the time of a decode is spent in it, whatever the back end
 
-  std::vector<std::span<const float>> rows;
-  rows.reserve(static_cast<std::size_t>(output_rows));
+  rows_.clear();
   for (std::int32_t row = count - output_rows; row < count; ++row) {
     const float* logits = llama_get_logits_ith(context_.get(), row);
     if (logits == nullptr)
       return fail(ErrorKind::decode_failed, "The engine gave no logits for a row", "please report this");
-    rows.emplace_back(logits, static_cast<std::size_t>(shared_));
+    rows_.emplace_back(logits, static_cast<std::size_t>(shared_));
   }
-  return LogitRows(std::move(rows));
+  return LogitRows(rows_);
 }
 
 // What is thrown out of llama_decode (memory ran out) leaves its context half-way through a graph, with cells that were

@@ -50,6 +50,7 @@ class Sequence {
   std::int32_t shared_;
   std::int32_t output_rows_;
   std::int32_t window_;
+  std::vector<std::span<const float>> rows_;  // of the last decode
   std::int32_t cached_ = 0;
   bool can_cut_ = true;
   bool broken_ = false;  // something was thrown out of llama_decode

@@ -1,0 +1,56 @@
+#include "core/draft_length.h"
+
+#include <algorithm>
+
+namespace relaygen {
+namespace {
+
+constexpr double kPriorWeight = 4;  // guesses
+constexpr double kMemory = 0.98;    // what a guess counts for once another one came
+
+}  // namespace
+
+void Acceptance::Share::add(bool one) noexcept {
+  accepted = accepted * kMemory + (one ? 1 : 0);
+  all = all * kMemory + 1;
+}
+
+Acceptance::Acceptance(double prior) : overall_{prior * kPriorWeight, kPriorWeight} { ranges_.fill(overall_); }
+
+std::size_t Acceptance::range_of(double margin) noexcept {
+  return static_cast<std::size_t>(std::upper_bound(kBounds.begin(), kBounds.end(), margin) - kBounds.begin());
+}
+
+void Acceptance::add(double margin, bool accepted) noexcept {
+  ranges_[range_of(margin)].add(accepted);
+  overall_.add(accepted);
+}
+
+double Acceptance::rate(double margin) const noexcept { return ranges_[range_of(margin)].value(); }
+
+double Acceptance::rate() const noexcept { return overall_.value(); }
+
+DraftLength best_draft_length(std::span<const double> known, double unknown, double reach, std::size_t most,
+                              const std::function<double(std::size_t)>& seconds) {
+  DraftLength best{0, 1 / seconds(0)};
+  double tokens = 1;
+  double chance = reach;
+  for (std::size_t k = 1; k <= most; ++k) {
+    chance *= k <= known.size() ? known[k - 1] : unknown;
+    tokens += chance;
+    const double rate = tokens / seconds(k);
+    if (rate > best.rate) best = {k, rate};
+  }
+  return best;
+}
+
+const CostModel& usual_costs() {
+  static const CostModel costs = [] {
+    constexpr std::array<BatchCost, 3> kLarge{{{0, 1, 1.0}, {0, 8, 1.2}, {0, 64, 2.8}}};
+    constexpr std::array<BatchCost, 3> kSmall{{{0, 1, 0.15}, {0, 8, 0.18}, {0, 64, 0.42}}};
+    return CostModel{CostTable(kLarge), CostTable(kSmall), 0.005};
+  }();
+  return costs;
+}
+
+}  // namespace relaygen

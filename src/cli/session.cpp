@@ -69,6 +69,24 @@ void warn_of_foreign_profile(const Profile& profile, const PairInfo& info) {
   }
 }
 
+// Where handing over loses time on this machine it is left, and that is said once.
+void adapt(Session& session, const ModelFlags& models) {
+  Policy& policy = session.prepared.policy;
+  if (policy.handoffs != HandoffRule::cues || policy.verify != Verification::off || models.bundled()) return;
+  constexpr double kUsualShare = 0.28, kUsualSegment = 16, kDepth = 256;
+  const auto& calibration = session.profile.calibration;
+  const double share = calibration && calibration->share ? calibration->share->value : kUsualShare;
+  if (!(share > 0 && share < 1)) return;
+  const double acceptance = policy.draft.small_model ? policy.draft.acceptance : 0;
+  const double gain = relay_speed_up(*session.costs, share, kUsualSegment, kDepth, acceptance);
+  if (gain >= 1) return;
+  policy.handoffs = HandoffRule::never;
+  print_warning(fmt::format(
+      "on this machine handoffs in the thinking would make this pair slower ({:.2f} of the speed{}), so the large model "
+      "writes it; --no-adapt hands over all the same",
+      gain, acceptance > 0 ? " with drafts alone" : ""));
+}
+
 }  // namespace
 
 void warn_of_doubts(const PairInfo& info, const Profile* profile) {
@@ -143,28 +161,6 @@ Result<std::vector<bench::NamedPolicy>> prepare_policies(std::span<const std::st
   }
   return policies;
 }
-
-namespace {
-
-// Where handing over loses time on this machine it is left, and that is said once.
-void adapt(Session& session, const ModelFlags& models) {
-  Policy& policy = session.prepared.policy;
-  if (policy.handoffs != HandoffRule::cues || policy.verify != Verification::off || models.bundled()) return;
-  constexpr double kUsualShare = 0.28, kUsualSegment = 16, kDepth = 256;
-  const auto& calibration = session.profile.calibration;
-  const double share = calibration && calibration->share ? calibration->share->value : kUsualShare;
-  if (!(share > 0 && share < 1)) return;
-  const double acceptance = policy.draft.small_model ? policy.draft.acceptance : 0;
-  const double gain = relay_speed_up(*session.costs, share, kUsualSegment, kDepth, acceptance);
-  if (gain >= 1) return;
-  policy.handoffs = HandoffRule::never;
-  print_warning(fmt::format(
-      "on this machine handoffs in the thinking would make this pair slower ({:.2f} of the speed{}), so the large model "
-      "writes it; --no-adapt hands over all the same",
-      gain, acceptance > 0 ? " with drafts alone" : ""));
-}
-
-}  // namespace
 
 bool wants_costs(const Policy& policy) { return policy.draft.on(); }
 

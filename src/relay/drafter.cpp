@@ -166,9 +166,9 @@ Result<std::span<const TokenId>> Drafter::propose(Loop& loop, const Batch& batch
   return std::span<const TokenId>(draft_);
 }
 
-void Drafter::learn(std::size_t accepted, bool next_refused) noexcept {
-  for (std::size_t i = 0; i < std::min(draft_.size(), accepted + (next_refused ? 1 : 0)); ++i)
-    made_by_[i].first->acceptance.add(made_by_[i].second, i < accepted);
+void Drafter::learn(std::size_t guess, bool accepted) noexcept {
+  const auto& [source, margin] = made_by_[guess];
+  source->acceptance.add(margin, accepted);
 }
 
 void Drafter::saw(std::size_t position, std::span<const TokenId> tokens) {

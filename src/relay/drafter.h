@@ -69,8 +69,8 @@ class Drafter {
   [[nodiscard]] Result<std::span<const TokenId>> propose(Loop& loop, const Batch& batch, const CostModel& costs,
                                                          std::span<const Guess> leftovers);
 
-  /// Of the tokens proposed last `accepted` stood; `next_refused` where the one behind them was checked and did not.
-  void learn(std::size_t accepted, bool next_refused) noexcept;
+  /// Guess number `guess` of the tokens proposed last was checked.
+  void learn(std::size_t guess, bool accepted) noexcept;
   void saw(std::size_t position, std::span<const TokenId> tokens);
 
  private:

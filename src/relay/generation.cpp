@@ -37,7 +37,7 @@ class Generation::Impl final : private SmallReader {
       : sampler_(request.sampling, Noise(request.seed, NoiseStream::tokens, request.choice)),
         loop_(engine.vocabulary(), std::move(request), std::move(budget)) {
     const Drafting& how = loop_.request().policy.draft;
-    if (how.on() && engine.limits().can_cut) drafter_.emplace(how, *this);
+    if (how.on() && engine.limits().can_cut) drafter_.emplace(how, static_cast<SmallReader&>(*this));
     emitted_ = loop_.log().size();
     loop_.settle();
   }

@@ -39,7 +39,7 @@ Loop::Loop(const Vocabulary& vocabulary, Request request, BudgetPlan budget)
       state_.phase.phase() == Phase::thinking) {
     state_.handoff = Handoff{.token = log_.size(), .why = SwitchReason::cue, .cue = std::nullopt, .confirmed = true};
     state_.leader = Model::small;
-    state_.sentences.begin_segment();
+    if (!is_strict()) state_.sentences.begin_segment();
   }
 }
 
@@ -118,7 +118,8 @@ void Loop::accept_in_small_segment(LoopState next, const TokenRecord& record) {
   }
   if (tries_everywhere(next)) ends_.clear();  // there the end of a sentence means nothing
   const auto end = std::find_if(ends_.begin(), ends_.end(), [&](std::uint64_t byte) { return byte > handoff.byte; });
-  const bool full = log_.size() + 1 - handoff.token >= longest_segment(next);
+  const bool full =
+      log_.size() + 1 - handoff.token >= longest_segment(next) || (verifies() && has_to_close(next));
   const bool over = thinking_ended || end != ends_.end() || full;
   if (over && !handoff.confirmed) return take_back(cut_at_handoff(), &record, SwitchReason::sentence_end);
   if (over && !thinking_ended && end != ends_.end()) {
@@ -170,12 +171,12 @@ void Loop::refuse(std::uint64_t index, const Choice& choice) {
 
 Model Loop::answer_leader() const noexcept {
   // Where every token has to be the large model's own, the small one can only be tried.
-  return request_.policy.verify == Verification::strict ? Model::large : request_.policy.answer_by;
+  return is_strict() ? Model::large : request_.policy.answer_by;
 }
 
 bool Loop::tries_everywhere(const LoopState& next) const noexcept {
   if (next.phase.phase() == Phase::thinking) return request_.policy.handoffs == HandoffRule::always;
-  return request_.policy.verify == Verification::strict && request_.policy.answer_by == Model::small;
+  return is_strict() && request_.policy.answer_by == Model::small;
 }
 
 std::uint64_t Loop::longest_segment(const LoopState& next) const noexcept {
@@ -192,7 +193,7 @@ bool Loop::large_goes_on() const {
 std::uint64_t Loop::room() const {
   const auto left = [](std::uint64_t budget, std::uint64_t used) { return budget - std::min(budget, used); };
   std::uint64_t room = left(budget_.total, log_.size() - request_.prompt.size());
-  if (can_force()) room = std::min(room, left(budget_.thinking, state_.thinking_tokens));
+  if (can_force(state_)) room = std::min(room, left(budget_.thinking, state_.thinking_tokens));
   if (state_.phase.phase() == Phase::answer) room = std::min(room, left(budget_.answer, state_.answer_tokens));
   return room;
 }
@@ -234,7 +235,7 @@ void Loop::open_handoff(LoopState& next) const {
   }
   if (!next.handoff) return;
   next.leader = Model::small;
-  next.sentences.begin_segment();
+  if (!is_strict()) next.sentences.begin_segment();
 }
 
 void Loop::open_cue_handoff(LoopState& next) const {
@@ -381,17 +382,20 @@ void Loop::reserve(std::size_t tokens) {
 
 // ---------------------------------------------------------------- limits
 
-bool Loop::can_force() const {
-  if (finish_ != FinishReason::none || budget_.close.empty() || state_.phase.phase() == Phase::answer) return false;
-  return state_.phase.opened() || state_.bytes == 0;  // else this text does without thinking
+bool Loop::can_force(const LoopState& state) const {
+  if (finish_ != FinishReason::none || budget_.close.empty() || state.phase.phase() == Phase::answer) return false;
+  return state.phase.opened() || state.bytes == 0;  // else this text does without thinking
 }
 
-bool Loop::must_force() const {
-  if (!can_force() || committed_ != log_.size()) return false;
-  if (state_.thinking_tokens >= budget_.thinking) return true;
-  if (state_.thinking_tokens + budget_.slack < budget_.thinking) return false;
-  return state_.bytes > 0 && (state_.sentences.waiting() == state_.bytes || state_.sentence_end == state_.bytes);
+// Whether the thinking has to close here, where everything before is certain.
+bool Loop::has_to_close(const LoopState& state) const {
+  if (!can_force(state)) return false;
+  if (state.thinking_tokens >= budget_.thinking) return true;
+  if (state.thinking_tokens + budget_.slack < budget_.thinking) return false;
+  return state.bytes > 0 && (state.sentences.waiting() == state.bytes || state.sentence_end == state.bytes);
 }
+
+bool Loop::must_force() const { return committed_ == log_.size() && has_to_close(state_); }
 
 void Loop::force() {
   std::vector<TokenId> tokens;
@@ -488,7 +492,7 @@ void Loop::settle() {
            (state_.phase.phase() == Phase::answer && state_.answer_tokens >= budget_.answer);
   };
   if (finish_ == FinishReason::none) {
-    if (is_used_up() || (can_force() && state_.thinking_tokens >= budget_.thinking)) resolve_provisional();
+    if (is_used_up() || (can_force(state_) && state_.thinking_tokens >= budget_.thinking)) resolve_provisional();
     find_stop_string();
     if (finish_ == FinishReason::none && committed_ == log_.size() && is_used_up()) finish_ = FinishReason::length;
   }

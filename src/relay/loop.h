@@ -128,9 +128,12 @@ class Loop {
   void commit_before(std::uint64_t byte) noexcept;
   void record_switch(Author to, SwitchReason why, std::optional<std::uint32_t> cue = std::nullopt) noexcept;
   void resolve_provisional();
-  [[nodiscard]] bool can_force() const;
+  [[nodiscard]] bool can_force(const LoopState& state) const;
+  [[nodiscard]] bool has_to_close(const LoopState& state) const;
   void begin_large_segment(LoopState& next, std::uint64_t token) const noexcept;
   [[nodiscard]] bool verifies() const noexcept { return request_.policy.verify != Verification::off; }
+  /// Then nothing may depend on who wrote what, sentences included.
+  [[nodiscard]] bool is_strict() const noexcept { return request_.policy.verify == Verification::strict; }
   [[nodiscard]] bool tries_everywhere(const LoopState& next) const noexcept;
   [[nodiscard]] Model answer_leader() const noexcept;
   [[nodiscard]] std::uint64_t longest_segment(const LoopState& next) const noexcept;

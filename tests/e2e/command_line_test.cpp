@@ -129,12 +129,12 @@ TEST(CommandLine, CompareGivesBothTextsAndARatio) {
   const auto result = relaygen("run --temp 0 --compare " + kProblem);
   EXPECT_EQ(result.code, 0) << result.error;
   EXPECT_NE(result.output.find("--- large-only ---"), std::string::npos);
-  EXPECT_NE(result.output.find("--- relay ---"), std::string::npos);
+  EXPECT_NE(result.output.find("--- relay+draft ---"), std::string::npos);
   EXPECT_TRUE(std::regex_search(result.error, std::regex("[0-9.]+x by time"))) << result.error;
   EXPECT_NE(result.error.find("too small to show speed"), std::string::npos);
   const Json json = Json::parse(relaygen("run --temp 0 --compare --json " + kProblem).output);
   EXPECT_EQ(json["large_only"]["usage"]["small_tokens"], 0);
-  EXPECT_GT(json["relay"]["usage"]["small_tokens"], 0);
+  EXPECT_GT(json["relay+draft"]["usage"]["small_tokens"], 0);
   EXPECT_GT(json["speed_up_total"], 0.0);
 }
 

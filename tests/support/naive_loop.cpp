@@ -54,9 +54,11 @@ class Naive {
     reading.answering = request_.prompt_state == PromptState::answering;
     PhaseTracker phase(request_.prompt_state);
     SentenceEnds sentences(request_.cues.rules());
+    const bool is_strict = request_.policy.verify == Verification::strict;
     std::size_t index = 0;
     for (const NaiveToken& token : result_.tokens) {
-      if (std::count(tried_handoffs_.begin(), tried_handoffs_.end(), index++) > 0) sentences.begin_segment();
+      const bool was_tried = std::count(tried_handoffs_.begin(), tried_handoffs_.end(), index++) > 0;
+      if (was_tried && !is_strict) sentences.begin_segment();
       const auto piece = vocabulary_.piece(token.id);
       reading.starts.push_back(reading.size);
       reading.size += piece.size();
@@ -72,7 +74,8 @@ class Naive {
       sentences.feed(piece, reading.new_ends);
       reading.all_ends.insert(reading.all_ends.end(), reading.new_ends.begin(), reading.new_ends.end());
     }
-    if (std::count(tried_handoffs_.begin(), tried_handoffs_.end(), index) > 0) sentences.begin_segment();
+    if (std::count(tried_handoffs_.begin(), tried_handoffs_.end(), index) > 0 && !is_strict)
+      sentences.begin_segment();
     reading.waiting = sentences.waiting();
     reading.answering = phase.phase() == Phase::answer;
     return reading;

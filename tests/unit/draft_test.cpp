@@ -14,7 +14,7 @@ TEST(DraftLength, IsTheBestOfAll) {
   const Noise draw(7, NoiseStream::evaluation);
   for (std::uint64_t round = 0; round < 500; ++round) {
     std::vector<double> known;
-    const auto uniform = [&, i = std::uint64_t{0}]() mutable { return draw.uniform(round, i++); };
+    auto uniform = [&, i = std::uint64_t{0}]() mutable { return draw.uniform(round, i++); };
     for (std::size_t i = 0; i < static_cast<std::size_t>(uniform() * 6); ++i) known.push_back(uniform());
     const double unknown = uniform(), reach = 0.5 + uniform() / 2;
     std::vector<double> seconds;

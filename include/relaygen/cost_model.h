@@ -76,6 +76,7 @@ class CostTable {
 struct CostModel {
   CostTable large{}, small{};  ///< of batches that give one row of logits
   double output_row = 0;       ///< seconds of each further row of logits of the large model
+  double choice = 0;           ///< seconds of choosing a token from a row, which is no part of a batch
   [[nodiscard]] double seconds(const Batch& batch) const {
     const double further = batch.model == Model::large && batch.outputs > 1 ? output_row * (batch.outputs - 1) : 0;
     return (batch.model == Model::large ? large : small).seconds(batch.rows, batch.depth) + further;

@@ -89,6 +89,27 @@ Result<double> time_output_row(Engine& engine, std::span<const TokenId> tokens, 
   return std::max(0.0, differences[kPairs / 2]);
 }
 
+namespace {
+
+// Of the usual filters, from a row of the large model.
+Result<double> time_choice(Engine& engine, const Clock& clock) {
+  constexpr std::array<TokenId, 1> kToken{0};
+  (void)engine.truncate(Model::large, 0);
+  const auto rows = engine.decode(Model::large, kToken, 1);
+  if (!rows) return tl::unexpected(rows.error());
+  Sampler sampler;
+  constexpr int kTimes = 8;
+  double least = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < kTimes; ++i) {
+    const double begin = clock();
+    (void)sampler.choose((*rows)[0], {}, 0);
+    least = std::min(least, clock() - begin);
+  }
+  return least;
+}
+
+}  // namespace
+
 Result<CostModel> measure_usual_batches(Engine& engine, std::int32_t depth, const Clock& clock,
                                         const std::function<void(double share)>& progress) {
   constexpr std::array<std::int32_t, 11> kRows{1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64};
@@ -107,6 +128,9 @@ Result<CostModel> measure_usual_batches(Engine& engine, std::int32_t depth, cons
   auto output = time_output_row(engine, tokens, 0, clock);
   if (!output) return tl::unexpected(output.error());
   costs.output_row = *output;
+  auto choice = time_choice(engine, clock);
+  if (!choice) return tl::unexpected(choice.error());
+  costs.choice = *choice;
   (void)engine.truncate(Model::large, 0);
   return costs;
 }

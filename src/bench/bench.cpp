@@ -149,7 +149,8 @@ Result<BenchResult> bench_replay(Engine& engine, std::span<const Window> windows
   }
   result.rows = collector.finish(options.repetitions);
   for (BenchRow& row : result.rows) row.depth = windows.front().context;
-  if (auto ok = run_dry(engine, windows, policies, run_options, options.acceptance, result.rows); !ok) return tl::unexpected(ok.error());
+  if (auto ok = run_dry(engine, windows, policies, run_options, options.acceptance, result.rows); !ok)
+    return tl::unexpected(ok.error());
   result.costs = medians(samples);
   return result;
 }
@@ -200,7 +201,8 @@ Result<BenchResult> bench_live(Engine& engine, std::span<const Request> requests
 }
 
 std::optional<double> handoff_overhead(const BenchRow& row, const BenchRow& baseline) {
-  if (row.usage.handoffs == 0 || row.dry == 0) return std::nullopt;
+  const bool hands_over_alone = row.usage.drafted == 0 && row.usage.verified + row.usage.refused == 0;
+  if (row.usage.handoffs == 0 || row.dry == 0 || !hands_over_alone) return std::nullopt;
   return (row.dry - baseline.dry) / static_cast<double>(row.usage.handoffs);
 }
 

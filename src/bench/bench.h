@@ -17,8 +17,8 @@ namespace relaygen::bench {
 
 struct BenchOptions {
   std::size_t repetitions = 6;
-  bool explain = false;  ///< of live texts: measure their batches afterwards, for the ideal time
-  double acceptance = 1;  ///< of replayed texts: how often the small model is right where that is checked
+  bool explain = false;              ///< of live texts: measure their batches afterwards, for the ideal time
+  double acceptance = 1;             ///< of replayed texts: how often the small model is right where that is checked
   const CostModel* costs = nullptr;  ///< for the length of drafts; null: usual ones
   Clock clock = steady_clock();
   const std::atomic<bool>* cancel = nullptr;
@@ -56,8 +56,8 @@ struct BenchResult {
                                              std::span<const NamedPolicy> policies, const BenchOptions& options);
 
 /// Seconds that a handoff costs beyond its batches: what a row takes more than the baseline where batches cost nothing,
-/// a handoff (choosing the tokens that are dropped again, snapshots, bookkeeping). Nothing for live texts, and where
-/// there are no handoffs.
+/// a handoff (choosing the tokens that are dropped again, snapshots, bookkeeping). Nothing for live texts, where there
+/// are no handoffs, and where there are drafts or verification, whose own cost would count.
 [[nodiscard]] std::optional<double> handoff_overhead(const BenchRow& row, const BenchRow& baseline);
 
 }  // namespace relaygen::bench

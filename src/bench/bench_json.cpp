@@ -90,7 +90,8 @@ std::optional<CostModel> costs_from_json(const OrderedJson& json) try {
     costs[one.at("model") == name(Model::large) ? 0 : 1].push_back(cost);
   }
   if (costs[0].empty() || costs[1].empty()) return std::nullopt;
-  return CostModel{CostTable(costs[0]), CostTable(costs[1]), json.at("output_row_s").get<double>()};
+  return CostModel{CostTable(costs[0]), CostTable(costs[1]), json.at("output_row_s").get<double>(),
+                   json.at("choice_s").get<double>()};
 } catch (const OrderedJson::exception&) {
   return std::nullopt;
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <optional>
-
 #include <string>
 
 #include "bench/bench.h"
@@ -15,7 +14,7 @@ namespace relaygen::bench {
 [[nodiscard]] OrderedJson rows_to_json(const BenchResult& result);
 [[nodiscard]] OrderedJson costs_to_json(const BenchResult& result);
 [[nodiscard]] OrderedJson costs_to_json(const CostModel& costs);
-/// From {"costs": as above, "output_row_s": seconds}; nothing where that is not what the JSON holds.
+/// From {"costs": as above, "output_row_s": seconds, "choice_s": seconds}; nothing where that is not what the JSON holds.
 [[nodiscard]] std::optional<CostModel> costs_from_json(const OrderedJson& json);
 
 /// Predicted beside actual, part by part.

@@ -36,7 +36,10 @@ std::optional<std::filesystem::path> cache_file(const Pair& pair, const ModelFla
   for (const ModelOptions* model : {&options->large, &options->small}) {
     const auto file = file_fingerprint(model->path);
     if (!file) return std::nullopt;
-    hash.add(*file).add(static_cast<std::uint64_t>(model->gpu_layers)).add(model->cache_type_k).add(model->cache_type_v);
+    hash.add(*file)
+        .add(static_cast<std::uint64_t>(model->gpu_layers))
+        .add(model->cache_type_k)
+        .add(model->cache_type_v);
   }
   hash.add(to_line(describe_machine(pair.info().threads)))
       .add(program())
@@ -54,7 +57,8 @@ std::optional<CostModel> read_costs(const std::filesystem::path& file) {
 void keep_costs(const std::filesystem::path& file, const CostModel& costs) {
   std::error_code ignored;
   std::filesystem::create_directories(file.parent_path(), ignored);
-  const OrderedJson json{{"costs", bench::costs_to_json(costs)}, {"output_row_s", costs.output_row}};
+  const OrderedJson json{
+      {"costs", bench::costs_to_json(costs)}, {"output_row_s", costs.output_row}, {"choice_s", costs.choice}};
   const auto written = file.string() + ".new";  // another process may read meanwhile
   if (write_file(written, to_line(json) + "\n")) std::filesystem::rename(written, file, ignored);
 }

@@ -18,8 +18,7 @@ std::string_view name(Part part) {
   return "?";
 }
 
-Part part_of(Model model, std::int64_t rows, std::int64_t output_rows, std::int64_t depth,
-             std::int64_t prompt_tokens) {
+Part part_of(Model model, std::int64_t rows, std::int64_t output_rows, std::int64_t depth, std::int64_t prompt_tokens) {
   if (depth < prompt_tokens) return Part::prefill;
   if (model == Model::large && output_rows > 1) return Part::verify;
   if (rows > 1) return Part::catch_up;
@@ -93,10 +92,13 @@ PartTimes ideal_time(std::span<const Batch> schedule, const CostModel& costs) {
 double drafted_rate(const CostModel& costs, double acceptance, double depth) {
   constexpr std::size_t kLongest = 31;
   const double token = costs.small.seconds(1, depth);
-  return best_draft_length({}, acceptance, 1, acceptance > 0 ? kLongest : 0, [&](std::size_t k) {
-           const auto guesses = static_cast<double>(k);
-           return costs.large.seconds(1 + guesses, depth) + guesses * (costs.output_row + token);
-         }).rate;
+  return best_draft_length({}, acceptance, 1, acceptance > 0 ? kLongest : 0,
+                           [&](std::size_t k) {
+                             const auto guesses = static_cast<double>(k);
+                             return costs.large.seconds(1 + guesses, depth) +
+                                    guesses * (costs.output_row + token + 2 * costs.choice);
+                           })
+      .rate;
 }
 
 double relay_speed_up(const CostModel& costs, double share, double segment, double depth, double acceptance) {

@@ -5,8 +5,8 @@
 namespace relaygen {
 namespace {
 
-constexpr double kPriorWeight = 4;  // guesses
-constexpr double kMemory = 0.98;    // what a guess counts for once another one came
+constexpr double kPriorWeight = 12;  // guesses
+constexpr double kMemory = 0.98;     // what a guess counts for once another one came
 
 }  // namespace
 
@@ -29,20 +29,6 @@ void Acceptance::add(double margin, bool accepted) noexcept {
 double Acceptance::rate(double margin) const noexcept { return ranges_[range_of(margin)].value(); }
 
 double Acceptance::rate() const noexcept { return overall_.value(); }
-
-DraftLength best_draft_length(std::span<const double> known, double unknown, double reach, std::size_t most,
-                              const std::function<double(std::size_t)>& seconds) {
-  DraftLength best{0, 1 / seconds(0)};
-  double tokens = 1;
-  double chance = reach;
-  for (std::size_t k = 1; k <= most; ++k) {
-    chance *= k <= known.size() ? known[k - 1] : unknown;
-    tokens += chance;
-    const double rate = tokens / seconds(k);
-    if (rate > best.rate) best = {k, rate};
-  }
-  return best;
-}
 
 const CostModel& usual_costs() {
   static const CostModel costs = [] {

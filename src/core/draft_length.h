@@ -7,7 +7,6 @@
 
 #include <array>
 #include <cstddef>
-#include <functional>
 #include <span>
 
 #include "relaygen/cost_model.h"
@@ -37,15 +36,28 @@ class Acceptance {
   Share overall_;
 };
 
-/// The k in [0, most] with most expected tokens a second; of equals the smallest. `known` are the chances of guesses that
-/// are made already, `unknown` that of further ones; the guesses count with probability `reach` only. `seconds(k)` > 0 is
-/// the time of guessing and checking k.
 struct DraftLength {
   std::size_t tokens = 0;
   double rate = 0;  ///< tokens a second
 };
+
+/// The k in [0, most] with most expected tokens a second; of equals the smallest. `known` are the chances of guesses that
+/// are made already, `unknown` that of further ones; the guesses count with probability `reach` only. `seconds(k)` > 0 is
+/// the time of guessing and checking k.
+template <typename Seconds>
 [[nodiscard]] DraftLength best_draft_length(std::span<const double> known, double unknown, double reach,
-                                            std::size_t most, const std::function<double(std::size_t)>& seconds);
+                                            std::size_t most, const Seconds& seconds) {
+  DraftLength best{0, 1 / seconds(std::size_t{0})};
+  double tokens = 1;
+  double chance = reach;
+  for (std::size_t k = 1; k <= most; ++k) {
+    chance *= k <= known.size() ? known[k - 1] : unknown;
+    tokens += chance;
+    const double rate = tokens / seconds(k);
+    if (rate > best.rate) best = {k, rate};
+  }
+  return best;
+}
 
 /// For machines that nobody has measured: a row more costs little, and the small model a fraction of the large one.
 [[nodiscard]] const CostModel& usual_costs();

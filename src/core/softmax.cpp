@@ -116,19 +116,24 @@ RELAYGEN_FOR_EACH_CPU RowSummary summarize(std::span<const float> logits) {
 }
 
 RELAYGEN_FOR_EACH_CPU float entropy(std::span<const float> logits, float log_sum) {
+  const auto term = [&](float logit) {
+    const float x = logit - log_sum;
+    const float capped = x < 0.0F ? x : 0.0F;
+    const float product = exp_lane(capped) * capped;
+    return x > -87.0F ? product : 0.0F;  // false for NaN
+  };
   double sum = 0;
-  for (std::size_t begin = 0; begin < logits.size();) {
-    const std::size_t end = std::min(logits.size(), begin + 64 * kLanes);
+  const std::size_t whole = logits.size() / kLanes * kLanes;
+  for (std::size_t begin = 0; begin < whole;) {
+    const std::size_t end = std::min(whole, begin + 64 * kLanes);
     std::array<float, kLanes> lanes{};
     for (std::size_t i = begin; i < end; i += kLanes) {
-      for (std::size_t lane = 0; lane < kLanes && i + lane < end; ++lane) {
-        const float x = logits[i + lane] - log_sum;
-        lanes[lane] += x > -87.0F ? exp_lane(std::min(x, 0.0F)) * x : 0.0F;  // NaN adds nothing
-      }
+      for (std::size_t lane = 0; lane < kLanes; ++lane) lanes[lane] += term(logits[i + lane]);
     }
     for (const float lane : lanes) sum -= static_cast<double>(lane);
     begin = end;
   }
+  for (std::size_t i = whole; i < logits.size(); ++i) sum -= static_cast<double>(term(logits[i]));
   return static_cast<float>(std::max(sum, 0.0));
 }
 

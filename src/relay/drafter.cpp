@@ -9,8 +9,8 @@ namespace relaygen {
 namespace {
 
 constexpr double kLookupPrior = 0.5;
-constexpr std::size_t kProbe = 3;       // guesses of a probe
-constexpr double kProbeShare = 0.005;  // of the time that is spent on probes
+constexpr std::size_t kProbe = 3;     // guesses of a probe
+constexpr double kProbeShare = 0.01;  // of the time that is spent on probes
 
 class Lookup : public GuessSource {
  public:
@@ -20,7 +20,7 @@ class Lookup : public GuessSource {
     const auto text = loop.log().ids().first(loop.committed());
     constexpr std::size_t kTokens = NgramLookup::kTokens;
     if (loop.log().size() + draft.size() < kTokens) return std::nullopt;
-    table_.update(text.first(text.size() - 1));  // the last n-gram would only find itself
+    table_.update(text.first(text.size() - 1));    // the last n-gram would only find itself
     if (source_ && draft.size() == behind_ + 1) {  // going on where the guess before came from
       source_ = *source_ + 1 < text.size() ? std::optional(*source_ + 1) : std::nullopt;
     } else {
@@ -56,7 +56,8 @@ class SmallModel : public GuessSource {
   [[nodiscard]] double seconds(std::size_t draft, std::size_t count, double depth,
                                const CostModel& costs) const override {
     const auto first = static_cast<double>(small_.unread_by_small(draft));
-    return costs.small.seconds(first, depth) + static_cast<double>(count - 1) * costs.small.seconds(1, depth);
+    return costs.small.seconds(first, depth) + static_cast<double>(count - 1) * costs.small.seconds(1, depth) +
+           static_cast<double>(count) * costs.choice;
   }
 
  private:
@@ -74,7 +75,7 @@ Drafter::Drafter(const Drafting& how, SmallReader& small) : longest_(how.most) {
 
 double Drafter::batch_seconds(std::size_t guesses) const {
   return costs_->large.seconds(static_cast<double>(batch_.rows + guesses), depth_) +
-         static_cast<double>(guesses) * costs_->output_row;
+         static_cast<double>(guesses) * (costs_->output_row + costs_->choice);
 }
 
 // The best length if `source` makes the further guesses; without one, of the guesses made.

@@ -4,6 +4,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -16,9 +17,10 @@ namespace {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-// The rule in the most obvious way: every step on the whole vocabulary.
-TokenId naive_choice(std::vector<float> logits, const SamplingOptions& o, const std::vector<TokenId>& history,
-                     const Noise& noise, std::uint64_t position) {
+// What the filters keep, most likely first, with p relative to the first; in the most obvious way: every step on the
+// whole vocabulary.
+std::vector<std::pair<TokenId, double>> naive_filter(std::vector<float> logits, const SamplingOptions& o,
+                                                     const std::vector<TokenId>& history) {
   const auto last =
       o.penalty_last_n < 0 ? history.size() : std::min(history.size(), static_cast<std::size_t>(o.penalty_last_n));
   std::map<TokenId, int> counts;
@@ -33,23 +35,31 @@ TokenId naive_choice(std::vector<float> logits, const SamplingOptions& o, const 
   std::stable_sort(order.begin(), order.end(), [&](TokenId a, TokenId b) {
     return logits[static_cast<std::size_t>(a)] > logits[static_cast<std::size_t>(b)];
   });
-  if (o.temperature <= 0) return order[0];
+  if (o.temperature <= 0) return {{order[0], 1}};
   if (o.top_k > 0) order.resize(std::min(order.size(), static_cast<std::size_t>(o.top_k)));
-  std::vector<double> p;
+  std::vector<std::pair<TokenId, double>> kept;
   double total = 0;
   for (const TokenId token : order) {
-    p.push_back(std::exp(static_cast<double>(
-        (logits[static_cast<std::size_t>(token)] - logits[static_cast<std::size_t>(order[0])]) / o.temperature)));
-    total += p.back();
+    const float above = logits[static_cast<std::size_t>(token)] - logits[static_cast<std::size_t>(order[0])];
+    kept.emplace_back(token, std::exp(static_cast<double>(above / o.temperature)));
+    total += kept.back().second;
   }
-  std::size_t kept = 1;
-  for (double mass = p[0]; kept < p.size() && mass < static_cast<double>(o.top_p) * total; ++kept) mass += p[kept];
-  while (kept > 1 && p[kept - 1] < static_cast<double>(o.min_p) * p[0]) --kept;
+  std::size_t count = 1;
+  for (double mass = 1; count < kept.size() && mass < static_cast<double>(o.top_p) * total; ++count)
+    mass += kept[count].second;
+  while (count > 1 && kept[count - 1].second < static_cast<double>(o.min_p)) --count;
+  kept.resize(count);
+  return kept;
+}
+
+TokenId naive_choice(const std::vector<float>& logits, const SamplingOptions& o, const std::vector<TokenId>& history,
+                     const Noise& noise, std::uint64_t position) {
   TokenId best = -1;
   double best_score = -1e300;
-  for (std::size_t i = 0; i < kept; ++i) {
-    const double score = std::log(p[i] / total) + noise.gumbel(position, static_cast<std::uint64_t>(order[i]));
-    if (score > best_score) best = order[i], best_score = score;
+  for (const auto& [token, p] : naive_filter(logits, o, history)) {
+    const double score =
+        std::log(p) + (o.temperature > 0 ? noise.gumbel(position, static_cast<std::uint64_t>(token)) : 0);
+    if (score > best_score) best = token, best_score = score;
   }
   return best;
 }
@@ -78,21 +88,39 @@ RC_GTEST_PROP(Sampling, AgreesWithTheObviousRule, ()) {
   }
 }
 
+// A million draws under each filter against the distribution that it leaves.
 TEST(Sampling, GumbelMaxDrawsFromTheDistribution) {
-  const std::vector<float> logits{0.0F, 1.0F, 2.0F, -1.0F};
-  Sampler sampler({.temperature = 1, .top_k = 0, .top_p = 1}, Noise(7, NoiseStream::tokens));
-  std::array<int, 4> counts{};
-  constexpr int kDraws = 200'000;
-  for (int i = 0; i < kDraws; ++i)
-    ++counts[static_cast<std::size_t>(sampler.choose(logits, {}, static_cast<std::uint64_t>(i)).token)];
-  double total = 0;
-  for (const float logit : logits) total += std::exp(static_cast<double>(logit));
-  double chi_squared = 0;
-  for (std::size_t i = 0; i < 4; ++i) {
-    const double expected = kDraws * std::exp(static_cast<double>(logits[i])) / total;
-    chi_squared += (counts[i] - expected) * (counts[i] - expected) / expected;
+  const std::vector<float> logits{0.0F, 1.0F, 2.0F, -1.0F, 1.5F, 0.2F, -3.0F, 0.9F};
+  const std::vector<TokenId> history{2, 4, 2, 1};
+  const SamplingOptions plain{.temperature = 1, .top_k = 0, .top_p = 1};
+  std::vector<SamplingOptions> all(7, plain);
+  all[1].temperature = 0.6F;
+  all[2].temperature = 2;
+  all[3].top_k = 4;
+  all[4].top_p = 0.8F;
+  all[5].min_p = 0.2F;
+  all[6].repeat_penalty = 1.3F, all[6].presence_penalty = 0.4F, all[6].frequency_penalty = 0.2F;
+  // Quantiles of chi-squared at 0.999, by degrees of freedom. The draws are fixed by the seed.
+  constexpr std::array kLimit{0.0, 10.83, 13.82, 16.27, 18.47, 20.52, 22.46, 24.32};
+  for (const SamplingOptions& options : all) {
+    Sampler sampler(options, Noise(7, NoiseStream::tokens));
+    std::array<int, 8> counts{};
+    constexpr int kDraws = 1'000'000;
+    for (int i = 0; i < kDraws; ++i)
+      ++counts[static_cast<std::size_t>(sampler.choose(logits, history, static_cast<std::uint64_t>(i)).token)];
+    const auto kept = naive_filter(logits, options, history);
+    double total = 0, chi_squared = 0;
+    int drawn = 0;
+    for (const auto& [token, p] : kept) total += p;
+    for (const auto& [token, p] : kept) {
+      const double expected = kDraws * p / total;
+      const int count = counts[static_cast<std::size_t>(token)];
+      chi_squared += (count - expected) * (count - expected) / expected;
+      drawn += count;
+    }
+    EXPECT_EQ(drawn, kDraws);
+    EXPECT_LT(chi_squared, kLimit[kept.size() - 1]) << &options - all.data();
   }
-  EXPECT_LT(chi_squared, 16.27);  // 3 degrees of freedom, p = 0.001; the draws are fixed by the seed
 }
 
 TEST(Sampling, NoiseIsUniformAndItsStreamsDiffer) {

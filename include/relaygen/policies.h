@@ -41,9 +41,10 @@ struct PolicyChoice {
   std::optional<std::uint32_t> min_large_tokens{};  ///< over the profile's, over the default
   std::optional<std::uint32_t> max_small_tokens{};
   double random_rate = 0;
-  std::optional<double> guard_margin{};  ///< over the profile's
+  std::optional<double> guard_margin{};      ///< over the profile's
   std::optional<double> epsilon{}, delta{};  ///< of the typical criterion, likewise
-  Drafting draft{.lookup = true, .small_model = true};  ///< for +draft; its acceptance over the profile's only where that has none
+  Drafting draft{.lookup = true,
+                 .small_model = true};  ///< for +draft; its acceptance over the profile's only where that has none
 };
 
 /// Turns a name and a profile into a policy. Errors: usage (unknown name: the known ones are listed; a guard without a

@@ -33,7 +33,7 @@ enum class HandoffRule : std::uint8_t {
   cues,    ///< after a selected cue of the request's CueSet
   random,  ///< at the start of a sentence, with probability Policy::random_rate: the control that cues must beat
   opening,  ///< at the first token and never again: the prompt ends behind a cue, as where a single handoff is put to the test
-  always,   ///< after every token of its own; the end of a sentence hands nothing back. For verification or the guard
+  always,  ///< after every token of its own; the end of a sentence hands nothing back. For verification or the guard
 };
 
 /// What the large model must agree to before the small model's tokens in the thinking stand. It reads them anyway when it

@@ -22,8 +22,8 @@ Result<LogitRows> RecordingEngine::decode(Model model, std::span<const TokenId> 
   const double spent = clock_() - begin;
   if (result) {
     const auto rows = static_cast<std::int32_t>(tokens.size());
-    schedule_.push_back({model, part_of(model, rows, output_rows, depth, static_cast<std::int64_t>(prompt_tokens_)), rows, depth,
-                         output_rows});
+    schedule_.push_back({model, part_of(model, rows, output_rows, depth, static_cast<std::int64_t>(prompt_tokens_)),
+                         rows, depth, output_rows});
     seconds_.push_back(spent);
   }
   return result;
@@ -60,7 +60,8 @@ Result<LogitRows> ReplayEngine::decode(Model model, std::span<const TokenId> tok
     rows[i].logits[rows[i].hot] = 0;
     const bool is_mistaken = model == Model::small && next < mistakes_.size() && mistakes_[next];
     rows[i].hot = static_cast<std::size_t>(next < text_.size() ? text_[next] : *end_);
-    if (is_mistaken) rows[i].hot = static_cast<std::size_t>(rows[i].hot == static_cast<std::size_t>(other_) ? 0 : other_);
+    if (is_mistaken)
+      rows[i].hot = static_cast<std::size_t>(rows[i].hot == static_cast<std::size_t>(other_) ? 0 : other_);
     rows[i].logits[rows[i].hot] = kCertain;
     views.emplace_back(rows[i].logits);
   }

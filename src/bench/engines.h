@@ -76,7 +76,7 @@ class ReplayEngine : public EngineAround {
   std::vector<TokenId> text_;
   std::vector<bool> mistakes_;
   std::optional<TokenId> end_;
-  TokenId other_ = 0;  // what it says there
+  TokenId other_ = 0;                     // what it says there
   std::array<std::vector<Row>, 2> rows_;  // of each model: a view lives until its next decode
   std::array<std::vector<std::span<const float>>, 2> views_;
 };

@@ -167,8 +167,8 @@ class Reader {
     }
   }
 
-  void add_thresholds(const Trace& trace, const Extent& extent, const std::vector<Occurrence>& found, const Opinions& small,
-                      const Opinions& large) {
+  void add_thresholds(const Trace& trace, const Extent& extent, const std::vector<Occurrence>& found,
+                      const Opinions& small, const Opinions& large) {
     if (large.margin.empty()) return;
     for (std::uint32_t i = extent.first_thinking; i < extent.last_thinking; ++i) {
       // Refused where p < min(epsilon, sqrt(epsilon) exp(-entropy)), that is, where epsilon is above both of these.

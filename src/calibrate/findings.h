@@ -35,7 +35,8 @@ struct Thresholds {
   std::optional<double> guard_margin{};  ///< so that it stops 5% of the tokens that the large model accepts
   double guard_catches = 0;              ///< so many of the refused ones it stops
   std::uint64_t guard_refused = 0;       ///< of so many
-  std::optional<double> draft_acceptance{};  ///< share of the large model's tokens that are the small one's first choice
+  std::optional<double>
+      draft_acceptance{};  ///< share of the large model's tokens that are the small one's first choice
 };
 
 struct Answers {

@@ -87,8 +87,8 @@ Result<Outcome> replay(const BenchFlags& flags, std::span<const NamedText> texts
         fmt::format("replay of {} windows of up to {} tokens from {} ({} texts), behind {} tokens", windows.size(),
                     flags.tokens, flags.trace, traces->size(), fmt::join(flags.depths, ", "));
     if (options.costs != nullptr)
-      outcome.workload += fmt::format("; where it is checked the small model is right at {:g}% of the places",
-                                      100 * flags.acceptance);
+      outcome.workload +=
+          fmt::format("; where it is checked the small model is right at {:g}% of the places", 100 * flags.acceptance);
     outcome.windows = windows.size();
     auto result = bench::bench_replay(*session.pair, windows, policies, own);
     if (!result) return tl::unexpected(result.error());
@@ -118,11 +118,11 @@ std::string rows_table(const bench::BenchResult& result) {
     const Estimate time = median(row.seconds);
     const Estimate times = median(row.speed_up);
     const std::string guesses =
-        row.usage.drafted == 0 ? ""
-                               : fmt::format("{:.0f}% of {}",
-                                             100 * static_cast<double>(row.usage.accepted) /
-                                                 static_cast<double>(row.usage.drafted),
-                                             row.usage.drafted);
+        row.usage.drafted == 0
+            ? ""
+            : fmt::format("{:.0f}% of {}",
+                          100 * static_cast<double>(row.usage.accepted) / static_cast<double>(row.usage.drafted),
+                          row.usage.drafted);
     table += fmt::format("{:<24}{:>8}{:>12.3f}  {:<24}{:>6.1f}%{:>10}{:>14}", row.policy, row.usage.generated(),
                          1e3 * time.value / tokens,
                          fmt::format("{:.3f}x ({:.3f} to {:.3f})", times.value, times.low, times.high),

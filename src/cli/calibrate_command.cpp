@@ -205,7 +205,8 @@ class Calibration {
     try {
       options_.tags = {tags->at("begin").get<std::string>(), tags->at("ends").get<std::vector<std::string>>()};
     } catch (const OrderedJson::exception&) {
-      return fail(ErrorKind::bad_input, fmt::format("{} is damaged: its thinking tags are not whole", flags_.database()),
+      return fail(ErrorKind::bad_input,
+                  fmt::format("{} is damaged: its thinking tags are not whole", flags_.database()),
                   "restore a copy, or name another file with --db");
     }
     return std::monostate{};

@@ -192,7 +192,8 @@ void add_generation_flags(CLI::App& app, GenerationFlags& flags) {
       ->group("Relay")
       ->check(CLI::IsMember({"off", "typical", "strict"}))
       ->capture_default_str();
-  app.add_flag("--guard", flags.guard, "the small model hands back where its margin falls under the profile's threshold")
+  app.add_flag("--guard", flags.guard,
+               "the small model hands back where its margin falls under the profile's threshold")
       ->group("Relay");
   app.add_flag("--no-draft", flags.no_draft, "do not guess the large model's tokens ahead")->group("Relay");
   flags.no_adapt = false;
@@ -334,7 +335,8 @@ PolicyChoice policy_choice(const GenerationFlags& flags) {
   choice.guard_margin = flags.guard_margin;
   choice.epsilon = flags.epsilon;
   choice.delta = flags.delta;
-  choice.draft = {.lookup = flags.draft_by != "small", .small_model = flags.draft_by != "lookup", .most = flags.draft_max};
+  choice.draft = {
+      .lookup = flags.draft_by != "small", .small_model = flags.draft_by != "lookup", .most = flags.draft_max};
   return choice;
 }
 

@@ -81,10 +81,11 @@ void adapt(Session& session, const ModelFlags& models) {
   const double gain = relay_speed_up(*session.costs, share, kUsualSegment, kDepth, acceptance);
   if (gain >= 1) return;
   policy.handoffs = HandoffRule::never;
-  print_warning(fmt::format(
-      "on this machine handoffs in the thinking would make this pair slower ({:.2f} of the speed{}), so the large model "
-      "writes it; --no-adapt hands over all the same",
-      gain, acceptance > 0 ? " with drafts alone" : ""));
+  print_warning(
+      fmt::format("on this machine handoffs in the thinking would make this pair slower ({:.2f} of the speed{}), so "
+                  "the large model "
+                  "writes it; --no-adapt hands over all the same",
+                  gain, acceptance > 0 ? " with drafts alone" : ""));
 }
 
 }  // namespace

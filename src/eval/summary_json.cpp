@@ -24,8 +24,8 @@ OrderedJson to_json(const std::optional<Estimate>& estimate) {
 OrderedJson time_to_json(const PolicySummary& policy) {
   if (!policy.time) return nullptr;
   const auto& time = *policy.time;
-  const double other = policy.seconds - time.prefill - time.large_decode - time.small_decode - time.catch_up -
-                       time.verify;
+  const double other =
+      policy.seconds - time.prefill - time.large_decode - time.small_decode - time.catch_up - time.verify;
   return {{"prefill", time.prefill},
           {"large_decode", time.large_decode},
           {"small_decode", time.small_decode},

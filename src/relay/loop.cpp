@@ -118,8 +118,7 @@ void Loop::accept_in_small_segment(LoopState next, const TokenRecord& record) {
   }
   if (tries_everywhere(next)) ends_.clear();  // there the end of a sentence means nothing
   const auto end = std::find_if(ends_.begin(), ends_.end(), [&](std::uint64_t byte) { return byte > handoff.byte; });
-  const bool full =
-      log_.size() + 1 - handoff.token >= longest_segment(next) || (verifies() && has_to_close(next));
+  const bool full = log_.size() + 1 - handoff.token >= longest_segment(next) || (verifies() && has_to_close(next));
   const bool over = thinking_ended || end != ends_.end() || full;
   if (over && !handoff.confirmed) return take_back(cut_at_handoff(), &record, SwitchReason::sentence_end);
   if (over && !thinking_ended && end != ends_.end()) {

@@ -11,8 +11,8 @@
 namespace relaygen {
 namespace {
 
-constexpr std::array<std::string_view, 8> kNames{"large-only",     "small-only",    "relay",       "verified", "random",
-                                                 "all-candidates", "rejected-only", "answer-only"};
+constexpr std::array<std::string_view, 8> kNames{"large-only", "small-only",     "relay",         "verified",
+                                                 "random",     "all-candidates", "rejected-only", "answer-only"};
 constexpr std::array<std::string_view, 6> kModifiers{"draft", "always", "margin", "typical", "strict", "guard"};
 
 // "relay+typical+draft" in parts.
@@ -50,13 +50,13 @@ Status modify(const NameParts& parts, const PolicyChoice& choice, const Profile&
   if (parts.has("always") || parts.has("margin")) policy.handoffs = HandoffRule::always;
   if (parts.has("typical")) policy.verify = Verification::typical;
   if (parts.has("strict")) policy.verify = Verification::strict;
-  policy.typical.epsilon =
-      choice.epsilon.value_or(profile.thresholds.verify_epsilon.value_or(policy.typical.epsilon));
+  policy.typical.epsilon = choice.epsilon.value_or(profile.thresholds.verify_epsilon.value_or(policy.typical.epsilon));
   policy.typical.delta = choice.delta.value_or(profile.thresholds.verify_delta.value_or(policy.typical.delta));
   if (parts.has("guard") || parts.has("margin")) {
     const auto margin = choice.guard_margin ? choice.guard_margin : profile.thresholds.guard_margin;
     if (!margin) {
-      return fail(ErrorKind::usage, "the profile has no margin for the guard", "give --guard-margin X, for example 0.3");
+      return fail(ErrorKind::usage, "the profile has no margin for the guard",
+                  "give --guard-margin X, for example 0.3");
     }
     policy.guard_margin = *margin;
   }

@@ -212,8 +212,8 @@ TEST_F(Calibrate, OtherWeightsOfTheSameNameAreOtherModels) {
     return run(flags);
   };
   expect_sentence(with(), 6, "holds no traces yet");
-  ASSERT_EQ(run_shell(std::string(RELAYGEN_BINARY) + " calibrate " +
-                      flags.substr(0, flags.find("--stage margins")) + "--stage traces --db " + path("p.db"))
+  ASSERT_EQ(run_shell(std::string(RELAYGEN_BINARY) + " calibrate " + flags.substr(0, flags.find("--stage margins")) +
+                      "--stage traces --db " + path("p.db"))
                 .code,
             0);
   ASSERT_EQ(with().code, 0);

@@ -74,8 +74,7 @@ class Naive {
       sentences.feed(piece, reading.new_ends);
       reading.all_ends.insert(reading.all_ends.end(), reading.new_ends.begin(), reading.new_ends.end());
     }
-    if (std::count(tried_handoffs_.begin(), tried_handoffs_.end(), index) > 0 && !is_strict)
-      sentences.begin_segment();
+    if (std::count(tried_handoffs_.begin(), tried_handoffs_.end(), index) > 0 && !is_strict) sentences.begin_segment();
     reading.waiting = sentences.waiting();
     reading.answering = phase.phase() == Phase::answer;
     return reading;
@@ -158,8 +157,8 @@ class Naive {
     const bool is_everywhere = everywhere(was_answering);
     const Policy& policy = request_.policy;
     const bool verifies = policy.verify != Verification::off;
-    const std::size_t longest = is_everywhere && verifies ? std::min<std::size_t>(trial_, policy.max_small_tokens)
-                                                          : policy.max_small_tokens;
+    const std::size_t longest =
+        is_everywhere && verifies ? std::min<std::size_t>(trial_, policy.max_small_tokens) : policy.max_small_tokens;
     bool certain = opening.certain;
     const auto refuse = [&] { result_.tokens.resize(first); };
     while (true) {
@@ -226,7 +225,7 @@ class Naive {
   const NaiveModel& model_;
   std::size_t total_;
   std::vector<std::size_t> tried_handoffs_;  // token counts at which the small model took over, if only provisionally
-  std::size_t trial_ = 7;  // length of the next segment where one is tried everywhere
+  std::size_t trial_ = 7;                    // length of the next segment where one is tried everywhere
   NaiveResult result_;
 };
 

@@ -175,7 +175,8 @@ TEST_F(Relay, TheGuardHandsBackWithoutTheDoubtfulToken) {
                       const auto* piece = model == Model::small ? small[std::min<std::size_t>(at, 4)]
                                                                 : large[std::min<std::size_t>(at, 4)];
                       if (*piece != '\0') logits[static_cast<std::size_t>(vocabulary_.id(piece))] = 10;
-                      if (model == Model::small && at == 2) logits[static_cast<std::size_t>(vocabulary_.id(" ok"))] = 9.9F;
+                      if (model == Model::small && at == 2)
+                        logits[static_cast<std::size_t>(vocabulary_.id(" ok"))] = 9.9F;
                     }});
   auto generation = Generation::create(engine, request_);
   RunOptions options;

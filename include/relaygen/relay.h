@@ -229,7 +229,7 @@ using Clock = std::function<double()>;
 /// How to run.
 struct RunOptions {
   EventSink events;                           ///< may be empty
-  const std::atomic<bool>* cancel = nullptr;  ///< looked at before every batch
+  const std::atomic<bool>* cancel = nullptr;  ///< looked at before every step
   Clock clock = steady_clock();               ///< must not be empty
   const CostModel* costs = nullptr;           ///< of this machine, for the length of drafts; null: usual ones
 };

@@ -89,9 +89,6 @@ Result<double> time_output_row(Engine& engine, std::span<const TokenId> tokens, 
   return std::max(0.0, differences[kPairs / 2]);
 }
 
-namespace {
-
-// Of the usual filters, from a row of the large model.
 Result<double> time_choice(Engine& engine, const Clock& clock) {
   constexpr std::array<TokenId, 1> kToken{0};
   (void)engine.truncate(Model::large, 0);
@@ -107,8 +104,6 @@ Result<double> time_choice(Engine& engine, const Clock& clock) {
   }
   return least;
 }
-
-}  // namespace
 
 Result<CostModel> measure_usual_batches(Engine& engine, std::int32_t depth, const Clock& clock,
                                         const std::function<void(double share)>& progress) {

@@ -32,6 +32,10 @@ struct Effort {
 [[nodiscard]] Result<double> time_output_row(Engine& engine, std::span<const TokenId> tokens, std::int32_t depth,
                                              const Clock& clock);
 
+/// Seconds of choosing a token from a row of the large model under the usual filters. Leaves its cache with one token.
+/// Errors: those of decode.
+[[nodiscard]] Result<double> time_choice(Engine& engine, const Clock& clock);
+
 /// What drafting needs to know: a few sizes of both models behind `depth` tokens, a few decodes each. Uses the caches as
 /// it likes and leaves them empty. `progress` is called with the share done. Errors: those of decode.
 [[nodiscard]] Result<CostModel> measure_usual_batches(Engine& engine, std::int32_t depth, const Clock& clock,

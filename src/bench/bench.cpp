@@ -201,8 +201,9 @@ Result<BenchResult> bench_live(Engine& engine, std::span<const Request> requests
 }
 
 std::optional<double> handoff_overhead(const BenchRow& row, const BenchRow& baseline) {
-  const bool hands_over_alone = row.usage.drafted == 0 && row.usage.verified + row.usage.refused == 0;
-  if (row.usage.handoffs == 0 || row.dry == 0 || !hands_over_alone) return std::nullopt;
+  const auto is_checked = [](const Usage& usage) { return usage.drafted + usage.verified + usage.refused > 0; };
+  if (row.usage.handoffs == 0 || row.dry == 0 || is_checked(row.usage) || is_checked(baseline.usage))
+    return std::nullopt;
   return (row.dry - baseline.dry) / static_cast<double>(row.usage.handoffs);
 }
 

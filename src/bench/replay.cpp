@@ -95,6 +95,10 @@ Result<std::vector<bool>> Replayer::mistakes_under(const NamedPolicy& policy, do
 }
 
 Result<Account> Replayer::run(const NamedPolicy& policy, const RunOptions& options, double acceptance) {
+  if (policy.prepared.policy.guard_margin > 0) {
+    return fail(ErrorKind::usage, fmt::format("{} cannot be replayed: a recorded text has no margins", policy.name),
+                "leave it out, or measure live texts with --prompts");
+  }
   auto mistakes = mistakes_under(policy, acceptance);
   if (!mistakes) return tl::unexpected(mistakes.error());
   replay_.set_mistakes(std::move(*mistakes));

@@ -21,6 +21,7 @@ constexpr std::array<std::int32_t, 9> kRows{1, 2, 3, 4, 6, 8, 12, 16, 24};
 constexpr std::int32_t kDepth = 64;  // tokens before each measured batch
 constexpr double kSegment = 16;      // tokens; what published cues give on real traces
 constexpr std::array<double, 2> kShares{0.27, 0.36};
+constexpr std::array<double, 3> kAcceptances{0.6, 0.8, 0.95};
 
 struct CheckFlags {
   ModelFlags models;
@@ -48,7 +49,8 @@ void print_info(const PairInfo& info) {
   for (const auto& [which, one] : {std::pair{"large", &info.large}, std::pair{"small", &info.small}}) {
     out("{}: {} ({}), trained with a window of {} tokens; {}; {}\n", which, one->name, one->description,
         one->training_window,
-        one->can_cut_cache ? "its cache can be cut" : "its cache cannot be cut: relaying works, verification would not",
+        one->can_cut_cache ? "its cache can be cut"
+                           : "its cache cannot be cut: relaying works, drafts and verification do not",
         one->has_chat_template ? "has a chat template" : "has no chat template");
   }
   if (!info.same_chat_template) out("their chat templates differ: the large model's is used\n");
@@ -92,17 +94,32 @@ void print_costs(std::span<const BatchCost> large, std::span<const BatchCost> sm
 
 double speed_up(const CostModel& costs, double share) { return relay_speed_up(costs, share, kSegment, kDepth); }
 
+// Against the large model alone without drafts.
+double drafted_speed_up(const CostModel& costs, double acceptance) {
+  return drafted_rate(costs, acceptance, kDepth) * costs.large.seconds(1, kDepth);
+}
+
+double drafted_relay_speed_up(const CostModel& costs, double share, double acceptance) {
+  return relay_speed_up(costs, share, kSegment, kDepth, acceptance) * drafted_speed_up(costs, acceptance);
+}
+
 void print_gain(const CostModel& costs, double most) {
   for (const double share : kShares) {
     out("relay with {:.0f}% of the tokens by the small model, {:.0f} a segment: {:.2f}x\n", 100 * share, kSegment,
         speed_up(costs, share));
   }
+  for (const double acceptance : kAcceptances) {
+    out("with drafts that are right at {:.0f}% of the places: large model {:.2f}x, relay with {:.0f}% {:.2f}x\n",
+        100 * acceptance, drafted_speed_up(costs, acceptance), 100 * kShares[0],
+        drafted_relay_speed_up(costs, kShares[0], acceptance));
+  }
   if (most < 1.02) {
-    out("This pair will not gain from the relay on this machine: even if the small model wrote nearly everything, it "
+    out("This pair will not gain from the relay without drafts on this machine: even if the small model wrote nearly "
+        "everything, it "
         "would be {:.2f}x.\n",
         most);
   } else {
-    out("At most, with nearly everything by the small model: {:.2f}x.\n", most);
+    out("At most without drafts, with nearly everything by the small model: {:.2f}x.\n", most);
   }
 }
 
@@ -137,7 +154,10 @@ Result<int> check(const CheckFlags& flags) {
   if (!small) return tl::unexpected(small.error());
   bar.clear();
 
-  const CostModel costs{CostTable(*large), CostTable(*small)};
+  CostModel costs{CostTable(*large), CostTable(*small)};
+  auto output = bench::time_output_row(**pair, std::vector<TokenId>(64, 0), 0, clock);
+  if (!output) return tl::unexpected(output.error());
+  costs.output_row = *output;
   const double most = speed_up(costs, 0.99);
   if (flags.json) {
     OrderedJson json{{"large", model_to_json(info.large)},
@@ -154,6 +174,12 @@ Result<int> check(const CheckFlags& flags) {
     for (const double share : kShares)
       json["speed_up"].push_back({{"small_share", share}, {"times", speed_up(costs, share)}});
     json["speed_up_at_most"] = most;
+    json["drafts"] = OrderedJson::array();
+    for (const double acceptance : kAcceptances) {
+      json["drafts"].push_back({{"acceptance", acceptance},
+                                {"large", drafted_speed_up(costs, acceptance)},
+                                {"relay", drafted_relay_speed_up(costs, kShares[0], acceptance)}});
+    }
     out("{}\n", to_line(json));
   } else {
     print_costs(*large, *small);

@@ -187,6 +187,9 @@ Result<bool> write_outputs(eval::Store& store, const EvalFlags& flags, const Cho
     if (!loaded) return tl::unexpected(loaded.error());
     pair = std::move(*loaded);
     interruptible.emplace(*pair);
+    for (const auto& row : rows.policies) {
+      if (auto ok = check_engine(row.prepared.policy, *pair); !ok) return tl::unexpected(ok.error());
+    }
     const bool on_cues = std::any_of(rows.policies.begin(), rows.policies.end(), [](const PolicyRow& row) {
       return row.prepared.policy.handoffs == HandoffRule::cues;
     });

@@ -62,11 +62,15 @@ void add_endpoint_flags(CLI::App& app, EvalFlags& flags) {
 void replace_generation_flags(CLI::App& app, EvalFlags& flags) {
   app.remove_option(app.get_option("--policy"));
   app.remove_option(app.get_option("--random-rate"));
+  for (const char* name : {"--verify", "--relay", "--guard", "--no-draft", "--no-adapt"})
+    app.remove_option(app.get_option(name));     // here the names of the policies say it
   app.remove_option(app.get_option("--judge"));  // it would cost the relay time and change nothing in the table
-  app.add_option("--policies", flags.policies,
-                 fmt::format("who writes what, separated by commas: large, small, relay, random, answer-only, "
-                             "all-candidates, rejected-only (default: {})",
-                             kUsualPolicies))
+  app.add_option(
+         "--policies", flags.policies,
+         fmt::format("who writes what, separated by commas: large, small, relay, verified, random, answer-only, "
+                     "all-candidates, rejected-only; with +draft, +typical, +strict, +guard, +always, "
+                     "+margin behind (default: {})",
+                     kUsualPolicies))
       ->group("Relay")
       ->type_name("NAMES");
   app.add_option("--random-rate", flags.random_rate,

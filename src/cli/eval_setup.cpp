@@ -189,6 +189,10 @@ Result<Rows> choose_rows(const EvalFlags& flags) {
     rows.profile = std::move(*profile);
   }
   for (const auto& name : *names) {
+    if (name.starts_with("random+") && flags.random_rate == "match") {
+      return fail(ErrorKind::usage, fmt::format("--random-rate match looks for the rate of random, not of {}", name),
+                  "give a number, for example the rate that was found for random");
+    }
     GenerationFlags generation = flags.generation;
     generation.policy = name;
     generation.random_rate = rate;

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
@@ -44,6 +45,9 @@ std::optional<std::filesystem::path> cache_file(const Pair& pair, const ModelFla
   hash.add(to_line(describe_machine(pair.info().threads)))
       .add(program())
       .add(static_cast<std::uint64_t>(options->micro_batch))
+      .add(static_cast<std::uint64_t>(pair.limits().batch))
+      .add(static_cast<std::uint64_t>(options->threads_batch))
+      .add(static_cast<std::uint64_t>(std::min(kDepth, pair.limits().window / 2)))
       .add(flags.flash_attention);
   return *folder / fmt::format("costs-{}.json", hash.hex());
 }

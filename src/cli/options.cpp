@@ -341,12 +341,16 @@ PolicyChoice policy_choice(const GenerationFlags& flags) {
 }
 
 std::string whole_policy_name(const GenerationFlags& flags) {
-  std::string policy = flags.policy;
+  std::string policy = full_policy_name(flags.policy);
   if (flags.relay_at != "cues") policy += "+" + flags.relay_at;
   if (flags.verify != "off") policy += "+" + flags.verify;
   if (flags.guard) policy += "+guard";
-  if (!flags.no_draft && flags.policy != "small-only" && flags.policy.find("+draft") == std::string::npos)
+  if (flags.no_draft) {
+    if (const auto at = policy.find("+draft"); at != std::string::npos)
+      policy.erase(at, std::string_view("+draft").size());
+  } else if (policy != "small-only" && policy.find("+draft") == std::string::npos) {
     policy += "+draft";
+  }
   return policy;
 }
 

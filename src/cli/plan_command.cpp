@@ -60,7 +60,9 @@ Result<CostModel> measure(const PlanFlags& flags, Engine& engine) {
   const std::vector<TokenId> tokens(64, 0);
   auto output = bench::time_output_row(engine, tokens, 0, clock);
   if (!output) return tl::unexpected(output.error());
-  return CostModel{CostTable(costs[0]), CostTable(costs[1]), *output};
+  auto choice = bench::time_choice(engine, clock);
+  if (!choice) return tl::unexpected(choice.error());
+  return CostModel{CostTable(costs[0]), CostTable(costs[1]), *output, *choice};
 }
 
 OrderedJson plan_to_json(const bench::Plan& plan) {
@@ -92,12 +94,12 @@ void print_plans(std::span<const bench::Plan> plans) {
 
 // The plans for each acceptance.
 Result<std::vector<std::vector<bench::Plan>>> plan_traces(const PlanFlags& flags, std::span<const NamedText> texts,
-                                                          const Session& session, const CostModel& costs) {
+                                                          const Session& session,
+                                                          std::span<const bench::NamedPolicy> policies,
+                                                          const CostModel& costs) {
   auto traces = bench::tokenize_texts(texts, session.pair->vocabulary(), flags.trace);
   if (!traces) return tl::unexpected(traces.error());
   if (flags.first > 0 && traces->size() > flags.first) traces->resize(flags.first);
-  auto policies = prepare_policies(flags.policies, flags.generation, session.profile);
-  if (!policies) return tl::unexpected(policies.error());
   const std::array<ChatMessage, 1> message{ChatMessage{"user", "Hello"}};
   auto prompt = session.pair->render(message, true);
   if (!prompt) return tl::unexpected(prompt.error());
@@ -105,7 +107,7 @@ Result<std::vector<std::vector<bench::Plan>>> plan_traces(const PlanFlags& flags
   options.cancel = &interrupted();
   std::vector<std::vector<bench::Plan>> plans;
   for (const double acceptance : flags.acceptances) {
-    auto some = bench::plan_policies(*session.pair, *traces, prompt->tokens, *policies, costs, options, acceptance);
+    auto some = bench::plan_policies(*session.pair, *traces, prompt->tokens, policies, costs, options, acceptance);
     if (!some) return tl::unexpected(some.error());
     plans.push_back(std::move(*some));
   }
@@ -143,6 +145,8 @@ Result<int> plan(const PlanFlags& flags, const std::string& command) {
                             session->pair->info().window),
                 "give a larger -c, or less --depth");
   }
+  auto policies = prepare_policies(flags.policies, flags.generation, session->profile);
+  if (!policies) return tl::unexpected(policies.error());
   auto costs = measure(flags, *session->pair);
   if (!costs) return tl::unexpected(costs.error());
 
@@ -159,7 +163,7 @@ Result<int> plan(const PlanFlags& flags, const std::string& command) {
       out("With --trace FILE (texts of the large model) and --profile FILE the shares are those of the cues.\n");
     }
   } else {
-    auto plans = plan_traces(flags, *texts, *session, *costs);
+    auto plans = plan_traces(flags, *texts, *session, *policies, *costs);
     if (!plans) return tl::unexpected(plans.error());
     json["profile"] = session->profile.name;
     json["plan"] = OrderedJson::array();

@@ -93,6 +93,7 @@ OrderedJson describe(const Session& session, const std::string& policy) {
   return {{"large", session.pair->info().large.name},
           {"small", session.pair->info().small.name},
           {"policy", policy},
+          {"adapted", session.adapted},
           {"profile", session.profile.name},
           {"seed", session.seed}};
 }

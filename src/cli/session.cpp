@@ -77,7 +77,8 @@ void adapt(Session& session, const ModelFlags& models) {
   const auto& calibration = session.profile.calibration;
   const double share = calibration && calibration->share ? calibration->share->value : kUsualShare;
   if (!(share > 0 && share < 1)) return;
-  const double acceptance = policy.draft.small_model ? policy.draft.acceptance : 0;
+  const bool drafts = policy.draft.small_model && session.pair->limits().can_cut;
+  const double acceptance = drafts ? policy.draft.acceptance : 0;
   const double gain = relay_speed_up(*session.costs, share, kUsualSegment, kDepth, acceptance);
   if (gain >= 1) return;
   policy.handoffs = HandoffRule::never;
@@ -139,8 +140,9 @@ Result<Session> open_session(const ModelFlags& models, const GenerationFlags& ge
   const std::uint64_t seed =
       generation.seed >= 0 ? static_cast<std::uint64_t>(generation.seed) : std::random_device{}();
   Session session{std::move(*pair), std::move(*profile), std::move(*prepared), std::nullopt, seed};
+  if (auto ok = check_engine(session.prepared.policy, *session.pair); !ok) return tl::unexpected(ok.error());
   if (wants_costs(session.prepared.policy)) {
-    warn_of_no_drafts(session.pair->info());
+    if (!session.pair->limits().can_cut) warn_of_no_drafts(session.pair->info());
     InterruptiblePair interruptible(*session.pair);
     auto costs = machine_costs(*session.pair, models);
     if (!costs) return tl::unexpected(costs.error());
@@ -158,9 +160,16 @@ Result<std::vector<bench::NamedPolicy>> prepare_policies(std::span<const std::st
     choice.name = full_policy_name(word);
     auto prepared = prepare_policy(choice, profile);
     if (!prepared) return tl::unexpected(prepared.error());
+    if (auto ok = check_values(Request{.policy = prepared->policy}); !ok) return tl::unexpected(ok.error());
     policies.push_back({choice.name, std::move(*prepared)});
   }
   return policies;
+}
+
+Status check_engine(const Policy& policy, const Engine& engine) {
+  if (policy.verify == Verification::off || engine.limits().can_cut) return std::monostate{};
+  return fail(ErrorKind::usage, "a model of this pair cannot take tokens back, which verification needs",
+              "leave --verify (or +typical, +strict) out");
 }
 
 bool wants_costs(const Policy& policy) { return policy.draft.on(); }

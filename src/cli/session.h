@@ -17,6 +17,7 @@ struct Session {
   PreparedPolicy prepared;
   std::optional<CostModel> costs;  ///< where drafts are wanted
   std::uint64_t seed = 0;
+  bool adapted = false;  ///< handoffs are left, because they would lose time here
 };
 
 /// Loads everything, with a progress bar on standard error; warns there about a profile of another pair.
@@ -30,6 +31,9 @@ struct Session {
 [[nodiscard]] Result<std::vector<bench::NamedPolicy>> prepare_policies(std::span<const std::string> words,
                                                                        const GenerationFlags& flags,
                                                                        const Profile& profile);
+
+/// Errors: usage (the policy verifies and a model cannot take tokens back).
+[[nodiscard]] Status check_engine(const Policy& policy, const Engine& engine);
 
 /// Whether what batches cost matters to the policy.
 [[nodiscard]] bool wants_costs(const Policy& policy);

@@ -56,11 +56,12 @@ class Reader {
     return std::monostate{};
   }
 
-  Status number(const char* key, std::optional<double>& value, double most) const {
+  Status number(const char* key, std::optional<double>& value, double most, bool inside = false) const {
     if (!has(key)) return std::monostate{};
     const Json& number = object_[key];
     if (!number.is_number() || !(number.get<double>() >= 0) || number.get<double>() > most)
       return wrong(key, fmt::format("a number from 0 to {}", most));
+    if (inside && number.get<double>() == 0) return wrong(key, "a number above 0");
     value = number.get<double>();
     return std::monostate{};
   }
@@ -172,9 +173,9 @@ Status read_calibration(const Reader& top, const std::string& where, Profile& pr
   if (thresholds != nullptr) {
     const Reader reader(*thresholds, where + ", thresholds");
     if (auto ok = reader.number("guard_margin", profile.thresholds.guard_margin, 1); !ok) return ok;
-    if (auto ok = reader.number("verify_epsilon", profile.thresholds.verify_epsilon, 1); !ok) return ok;
-    if (auto ok = reader.number("verify_delta", profile.thresholds.verify_delta, 1); !ok) return ok;
-    if (auto ok = reader.number("draft_acceptance", profile.thresholds.draft_acceptance, 1); !ok) return ok;
+    if (auto ok = reader.number("verify_epsilon", profile.thresholds.verify_epsilon, 1, true); !ok) return ok;
+    if (auto ok = reader.number("verify_delta", profile.thresholds.verify_delta, 1, true); !ok) return ok;
+    if (auto ok = reader.number("draft_acceptance", profile.thresholds.draft_acceptance, 0.999, true); !ok) return ok;
   }
   const Json* object = nullptr;
   if (auto ok = top.object("calibration", object); !ok || object == nullptr) return ok;

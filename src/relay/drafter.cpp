@@ -9,12 +9,15 @@ namespace relaygen {
 namespace {
 
 constexpr double kLookupPrior = 0.5;
+constexpr double kReadAtOnce = 16, kDraftsOfAReading = 64;
 constexpr std::size_t kProbe = 3;     // guesses of a probe
 constexpr double kProbeShare = 0.01;  // of the time that is spent on probes
 
 class Lookup : public GuessSource {
  public:
   Lookup() : GuessSource(kLookupPrior) {}
+
+  void begin() noexcept override { source_.reset(); }
 
   Result<std::optional<Guess>> guess(const Loop& loop, std::span<const TokenId> draft) override {
     const auto text = loop.log().ids().first(loop.committed());
@@ -55,9 +58,12 @@ class SmallModel : public GuessSource {
   }
   [[nodiscard]] double seconds(std::size_t draft, std::size_t count, double depth,
                                const CostModel& costs) const override {
-    const auto first = static_cast<double>(small_.unread_by_small(draft));
-    return costs.small.seconds(first, depth) + static_cast<double>(count - 1) * costs.small.seconds(1, depth) +
-           static_cast<double>(count) * costs.choice;
+    const auto unread = static_cast<double>(small_.unread_by_small(draft));
+    // A long text is read once, for all the drafts to come.
+    const double now = std::min(unread, kReadAtOnce);
+    const double once = costs.small.seconds(unread, depth) - costs.small.seconds(now, depth);
+    return costs.small.seconds(now, depth) + std::max(0.0, once) / kDraftsOfAReading +
+           static_cast<double>(count - 1) * costs.small.seconds(1, depth) + static_cast<double>(count) * costs.choice;
   }
 
  private:
@@ -114,16 +120,20 @@ Status Drafter::extend(GuessSource& source, Loop& loop) {
   return std::monostate{};
 }
 
-// Where guessing does not pay, now and then it is tried whether it does by now.
+// Where guessing does not pay, now and then it is tried whether it does by now, by each source in turn.
 Status Drafter::probe(Loop& loop) {
-  const double extra = small_->seconds(0, kProbe, depth_, *costs_) + batch_seconds(kProbe) - batch_seconds(0);
+  const bool by_lookup = lookup_ && (!small_ || probes_ % 2 == 1);
+  GuessSource& source = by_lookup ? *lookup_ : *small_;
+  const double extra = source.seconds(0, kProbe, depth_, *costs_) + batch_seconds(kProbe) - batch_seconds(0);
   if (static_cast<double>(++without_) * batch_seconds(0) * kProbeShare < extra) return std::monostate{};
-  without_ = 0;
   while (!is_full() && draft_.size() < kProbe) {
-    const auto more = ask(*small_, loop);
+    const auto more = ask(source, loop);
     if (!more) return tl::unexpected(more.error());
     if (!*more) break;
   }
+  if (draft_.empty() && by_lookup && !small_) return std::monostate{};  // nothing was found: the next batch may have it
+  without_ = 0;
+  ++probes_;
   return std::monostate{};
 }
 
@@ -137,6 +147,9 @@ Result<std::span<const TokenId>> Drafter::propose(Loop& loop, const Batch& batch
   draft_.clear();
   made_by_.clear();
   chances_.clear();
+  for (GuessSource* source : {lookup_.get(), small_.get()}) {
+    if (source != nullptr) source->begin();
+  }
   preview_ = loop.state();
   complete_ = !loop.may_draft();
   if (is_full()) return std::span<const TokenId>();
@@ -154,13 +167,13 @@ Result<std::span<const TokenId>> Drafter::propose(Loop& loop, const Batch& batch
   }
   if (small_ && draft_.size() == left_over) {
     if (auto ok = extend(*small_, loop); !ok) return tl::unexpected(ok.error());
-    if (draft_.empty()) {
-      if (auto ok = probe(loop); !ok) return tl::unexpected(ok.error());
-      return std::span<const TokenId>(draft_);
-    }
   }
   if (lookup_ && !is_lookup_first) {
     if (auto ok = extend(*lookup_, loop); !ok) return tl::unexpected(ok.error());
+  }
+  if (draft_.empty()) {
+    if (auto ok = probe(loop); !ok) return tl::unexpected(ok.error());
+    return std::span<const TokenId>(draft_);
   }
   without_ = 0;
   draft_.resize(expect(nullptr).tokens);

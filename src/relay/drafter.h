@@ -43,6 +43,8 @@ class GuessSource {
 
   /// The large model decoded `tokens` from `position` on, also ones that will not stay.
   virtual void saw(std::size_t position, std::span<const TokenId> tokens);
+  /// A new draft begins.
+  virtual void begin() noexcept {}
   /// One more guess behind log and draft; nothing where it has none. Errors: those of decode.
   [[nodiscard]] virtual Result<std::optional<Guess>> guess(const Loop& loop, std::span<const TokenId> draft) = 0;
   /// Seconds that `count` >= 1 more guesses take behind a draft.
@@ -84,7 +86,8 @@ class Drafter {
 
   std::unique_ptr<GuessSource> lookup_, small_;
   std::size_t longest_;
-  std::size_t without_ = 0;  // batches in a row for which the small model was not asked
+  std::size_t without_ = 0;  // batches in a row without a guess
+  std::size_t probes_ = 0;
 
   // The draft in the making.
   Batch batch_;

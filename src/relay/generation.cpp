@@ -112,8 +112,9 @@ class Generation::Impl final : private SmallReader {
 
   // What was dropped from the log is no part of it any more, whichever cache holds it.
   void lower_watermarks() noexcept {
-    if (loop_.just_dropped().empty()) return;
-    for (std::size_t& seen : seen_) seen = std::min<std::size_t>(seen, loop_.just_dropped().front().index);
+    for (const DroppedToken& dropped : loop_.just_dropped()) {
+      for (std::size_t& seen : seen_) seen = std::min<std::size_t>(seen, dropped.index);
+    }
   }
 
   // One batch of the leader, or several where it has a lot to read: it checks the small model's segment if it has to,
@@ -145,7 +146,7 @@ class Generation::Impl final : private SmallReader {
       std::size_t end = std::min(known + draft.size(), read + static_cast<std::size_t>(limits.batch));
       const std::size_t first_row = std::max(first, read);
       end = std::min(end, first_row + most_rows);
-      auto rows = decode(model, draft, read, end, end > first_row ? end - first_row : 0);
+      auto rows = decode(model, known, draft, read, end, end > first_row ? end - first_row : 0);
       if (!rows) return tl::unexpected(rows.error());
       read = end;
       if (rows->size() == 0 && read < known && is_cancelled()) return stopped();
@@ -159,18 +160,19 @@ class Generation::Impl final : private SmallReader {
     return std::monostate{};
   }
 
-  // Log and draft from `begin` to `end`. What of it stands in the log is known to be in the cache then.
-  Result<LogitRows> decode(Model model, std::span<const TokenId> draft, std::size_t begin, std::size_t end,
-                           std::size_t output_rows) {
+  // The first `known` tokens of the log and the draft behind them, from `begin` to `end`. What of it stands in the log is
+  // known to be in the cache then.
+  Result<LogitRows> decode(Model model, std::size_t known, std::span<const TokenId> draft, std::size_t begin,
+                           std::size_t end, std::size_t output_rows) {
     const auto ids = loop_.log().ids();
     std::size_t& seen = seen_[index_of(model)];
     std::span<const TokenId> tokens;
-    if (end <= ids.size()) {
+    if (end <= known) {
       tokens = ids.subspan(begin, end - begin);
     } else {
-      batch_.assign(ids.begin() + static_cast<std::ptrdiff_t>(std::min(begin, ids.size())), ids.end());
-      const auto skipped = begin - std::min(begin, ids.size());
-      const auto guesses = draft.subspan(skipped, end - ids.size() - skipped);
+      const std::size_t from = std::min(begin, known);
+      const auto guesses = draft.subspan(begin - from, end - known - (begin - from));
+      batch_.assign(ids.begin() + static_cast<std::ptrdiff_t>(from), ids.begin() + static_cast<std::ptrdiff_t>(known));
       batch_.insert(batch_.end(), guesses.begin(), guesses.end());
       tokens = batch_;
     }
@@ -181,7 +183,7 @@ class Generation::Impl final : private SmallReader {
       seen = std::min({static_cast<std::size_t>(engine_->cached(model)), ids.size(), end});
       return result;
     }
-    seen = std::min(end, ids.size());
+    seen = std::max(seen, std::min(end, known));  // guesses that stood are counted where they are found to
     if (model == Model::large && drafter_) drafter_->saw(begin, tokens);
     return result;
   }
@@ -274,10 +276,10 @@ class Generation::Impl final : private SmallReader {
     if (seen + 1 < loop_.request().prompt.size()) return std::span<const TokenId>();  // the prompt comes first
     const EngineLimits limits = engine_->limits();
     const auto left = [](std::uint64_t all, std::uint64_t used) { return all - std::min(all, used); };
-    const std::uint64_t unverified = loop_.unverified();
-    Drafter::Batch batch{.rows = known - seen, .reach = unverified > 0 ? kSegmentStays : 1};
+    const std::uint64_t checked = known - first_output_row(Model::large, static_cast<std::size_t>(limits.output_rows));
+    Drafter::Batch batch{.rows = known - seen, .reach = loop_.unverified() > 0 ? kSegmentStays : 1};
     batch.most = static_cast<std::size_t>(
-        std::min({left(loop_.room(), 1), left(static_cast<std::uint64_t>(limits.output_rows), unverified + 1),
+        std::min({left(loop_.room(), 1), left(static_cast<std::uint64_t>(limits.output_rows), checked),
                   left(static_cast<std::uint64_t>(limits.batch), batch.rows),
                   left(static_cast<std::uint64_t>(limits.window), known + 1)}));
     const CostModel& costs = options_->costs != nullptr ? *options_->costs : usual_costs();
@@ -299,7 +301,7 @@ class Generation::Impl final : private SmallReader {
     LogitRows rows;
     while (read < all) {
       const std::size_t end = std::min(all, read + static_cast<std::size_t>(engine_->limits().batch));
-      auto result = decode(Model::small, draft, read, end, end == all ? 1 : 0);
+      auto result = decode(Model::small, ids.size(), draft, read, end, end == all ? 1 : 0);
       if (!result) return tl::unexpected(result.error());
       rows = std::move(*result);
       read = end;

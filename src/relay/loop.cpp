@@ -153,7 +153,10 @@ void Loop::agree() noexcept {
   if (tokens >= trial_) trial_ = std::min(2 * trial_ + 1, kLongestTrial);
   awaiting_ = false;
   commit_before(kNever);
-  if (state_.phase.phase() == Phase::answer) state_.leader = answer_leader();
+  if (state_.phase.phase() == Phase::answer && answer_leader() == Model::small) {
+    state_.leader = Model::small;
+    record_switch(Author::small, SwitchReason::phase);  // it wrote the last token too: nobody takes over
+  }
   settled_ = false;
 }
 
@@ -165,7 +168,8 @@ void Loop::refuse(std::uint64_t index, const Choice& choice) {
   verified_ += agreed;
   refused_ += refused;
   if (agreed < trial_ / 2) trial_ = std::max(trial_ / 2, kShortestTrial);
-  accept(choice);
+  settle();  // what was agreed to may hold a stop string
+  if (finish_ == FinishReason::none) accept(choice);
 }
 
 Model Loop::answer_leader() const noexcept {

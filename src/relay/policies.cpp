@@ -87,11 +87,15 @@ Status check_policy_name(std::string_view policy) {
     return fail(ErrorKind::usage, fmt::format("a policy cannot be followed by '+{}'", modifier),
                 fmt::format("choose from +{}", fmt::join(kModifiers, ", +")));
   }
+  for (const auto& [one, other] : {std::pair{"typical", "strict"}, std::pair{"always", "margin"}}) {
+    if (!parts.has(one) || !parts.has(other)) continue;
+    return fail(ErrorKind::usage, fmt::format("'{}' asks for both {} and {}", policy, one, other), "choose one");
+  }
   const bool hands_over = parts.base == "relay" || parts.base == "all-candidates" || parts.base == "rejected-only" ||
                           parts.base == "random";
   for (const std::string_view modifier : parts.modifiers) {
     if (modifier == "draft" ? parts.base != "small-only" : hands_over) continue;
-    return fail(ErrorKind::usage, fmt::format("'+{}' means nothing for the policy {}", modifier, parts.base),
+    return fail(ErrorKind::usage, fmt::format("{} means nothing for the policy {}", modifier, parts.base),
                 "leave it out");
   }
   return std::monostate{};

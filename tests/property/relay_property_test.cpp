@@ -55,6 +55,7 @@ Scenario scenario(std::uint64_t seed) {
   s.limits.batch = 1 + static_cast<std::int32_t>(uniform() * 20);
   s.limits.output_rows = 1 + static_cast<std::int32_t>(uniform() * s.limits.batch);
   Policy& policy = s.request.policy;
+  s.request.judge = uniform() < 0.3;
   if (uniform() < 0.5) {
     policy.draft = {.lookup = uniform() < 0.6, .small_model = uniform() < 0.6};
     policy.draft.most = static_cast<std::uint32_t>(uniform() * 20);
@@ -157,6 +158,7 @@ TEST(RelayProperty, DraftsAndStrictVerificationChangeNothing) {
     Policy& policy = s.request.policy;
     policy = {.thinker = Model::large, .handoffs = HandoffRule::never, .answer_by = Model::large};
     s.total = 1 + s.total / 2;
+    if (draw.uniform(8, 0) < 0.5) s.request.stop = {" ok we", "x.", "\n\n", " the"};
     s.request.budgets.total = static_cast<std::int32_t>(s.total);
     FakeEngine alone = engine_for(s);
     auto expected = Generation::create(alone, s.request);
@@ -183,7 +185,7 @@ TEST(RelayProperty, DraftsAndStrictVerificationChangeNothing) {
     refused += usage.refused;
     accepted += usage.accepted;
   }
-  EXPECT_GT(verified, 3 * kExactSeeds);
+  EXPECT_GT(verified, 2 * kExactSeeds);
   EXPECT_GT(refused, kExactSeeds);
   EXPECT_GT(accepted, kExactSeeds);
 }

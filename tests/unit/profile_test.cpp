@@ -155,7 +155,8 @@ TEST(Policies, ModifiersSayWhoChecksWhat) {
   EXPECT_FALSE(uses_cues("verified"));
   EXPECT_FALSE(uses_cues("relay+margin"));
   EXPECT_TRUE(uses_cues("relay+typical+draft"));
-  for (const char* name : {"relay+turbo", "relay+", "large-only+typical", "small-only+draft", "+draft"})
+  for (const char* name : {"relay+turbo", "relay+", "large-only+typical", "small-only+draft", "+draft",
+                           "relay+typical+strict", "relay+always+margin"})
     EXPECT_FALSE(prepare_policy({.name = name}, profile)) << name;
   profile.thresholds = {};
   EXPECT_FALSE(prepare_policy({.name = "relay+guard"}, profile));

@@ -145,9 +145,21 @@ TEST_F(Relay, TheThinkingEndsOnlyOnceTheLargeModelAgrees) {
   request_.policy.verify = Verification::typical;
   const Completion refused = write({"So,", " x", " we", "</think>", ""}, {"", " x", "</think>", "", " ok"});
   EXPECT_EQ(layout(refused), "L:So,|S: x|L: we</think>|S: ok");
+  switches_.clear();
   const Completion agreed = write({"So,", " x", "</think>"}, {"", " x", "</think>", " ok"});
+  EXPECT_EQ(switches_, (std::vector<std::string>{"small cue"}));  // it goes on writing: nobody takes over
   EXPECT_EQ(layout(agreed), "L:So,|S: x</think> ok");
   EXPECT_EQ(agreed.answer, "ok");
+}
+
+TEST_F(Relay, AStopStringInWhatTheLargeModelAgreedToEndsTheText) {
+  request_.policy.verify = Verification::strict;
+  request_.policy.answer_by = Model::small;
+  request_.stop = {" ok"};
+  const Completion done = write({" we", "</think>", " x", " ok", "<end>"}, {"", "", " x", " ok", " we"});
+  EXPECT_EQ(done.finish, FinishReason::stop_string);
+  EXPECT_EQ(done.text, " we</think> x");
+  EXPECT_EQ(shown_, done.text);
 }
 
 TEST_F(Relay, WhereEverythingIsTriedTheSmallModelWritesUntilItIsRefused) {

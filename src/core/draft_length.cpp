@@ -1,12 +1,16 @@
 #include "core/draft_length.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace relaygen {
 namespace {
 
-constexpr double kPriorWeight = 12;  // guesses
-constexpr double kMemory = 0.98;     // what a guess counts for once another one came
+constexpr double kPriorWeight = 6;  // guesses
+constexpr double kMemory = 0.995;   // what a guess counts for once another one came
+
+constexpr double kBonus = 0.4;  // a share of n has a standard deviation of at most 0.5 / sqrt(n)
+constexpr double kMost = 0.99;
 
 }  // namespace
 
@@ -14,6 +18,8 @@ void Acceptance::Share::add(bool one) noexcept {
   accepted = accepted * kMemory + (one ? 1 : 0);
   all = all * kMemory + 1;
 }
+
+double Acceptance::Share::hope() const noexcept { return std::min(kMost, (accepted + kBonus * std::sqrt(all)) / all); }
 
 Acceptance::Acceptance(double prior) : overall_{prior * kPriorWeight, kPriorWeight} { ranges_.fill(overall_); }
 
@@ -26,9 +32,9 @@ void Acceptance::add(double margin, bool accepted) noexcept {
   overall_.add(accepted);
 }
 
-double Acceptance::rate(double margin) const noexcept { return ranges_[range_of(margin)].value(); }
+double Acceptance::rate(double margin) const noexcept { return ranges_[range_of(margin)].hope(); }
 
-double Acceptance::rate() const noexcept { return overall_.value(); }
+double Acceptance::rate() const noexcept { return overall_.hope(); }
 
 const CostModel& usual_costs() {
   static const CostModel costs = [] {

@@ -14,7 +14,8 @@
 namespace relaygen {
 
 /// How often guesses stand, learned as a text goes on: a share for each range of the guesser's margin, older guesses
-/// counting less. A value.
+/// counting less. Little is known at first, and whoever does not guess learns nothing; so a rate is the share with a
+/// bonus for what was not seen (an upper confidence bound), which fades as guesses are checked. A value.
 class Acceptance {
  public:
   /// `prior` in (0, 1): what is expected before anything was seen, for guesses of any margin.
@@ -27,7 +28,7 @@ class Acceptance {
  private:
   struct Share {
     double accepted = 0, all = 0;
-    [[nodiscard]] double value() const noexcept { return accepted / all; }
+    [[nodiscard]] double hope() const noexcept;
     void add(bool one) noexcept;
   };
   static constexpr std::array kBounds{0.3, 0.6, 0.9, 0.99};

@@ -58,12 +58,16 @@ class SmallModel : public GuessSource {
   }
   [[nodiscard]] double seconds(std::size_t draft, std::size_t count, double depth,
                                const CostModel& costs) const override {
+    const double now = std::min(static_cast<double>(small_.unread_by_small(draft)), kReadAtOnce);
+    const double spread = spread_seconds(draft, depth, costs) / kDraftsOfAReading;
+    return costs.small.seconds(now, depth) + spread + static_cast<double>(count - 1) * costs.small.seconds(1, depth) +
+           static_cast<double>(count) * costs.choice;
+  }
+  // A long text is read once, for all the drafts to come.
+  [[nodiscard]] double spread_seconds(std::size_t draft, double depth, const CostModel& costs) const override {
     const auto unread = static_cast<double>(small_.unread_by_small(draft));
-    // A long text is read once, for all the drafts to come.
-    const double now = std::min(unread, kReadAtOnce);
-    const double once = costs.small.seconds(unread, depth) - costs.small.seconds(now, depth);
-    return costs.small.seconds(now, depth) + std::max(0.0, once) / kDraftsOfAReading +
-           static_cast<double>(count - 1) * costs.small.seconds(1, depth) + static_cast<double>(count) * costs.choice;
+    if (unread <= kReadAtOnce) return 0;
+    return std::max(0.0, costs.small.seconds(unread, depth) - costs.small.seconds(kReadAtOnce, depth));
   }
 
  private:
@@ -73,6 +77,8 @@ class SmallModel : public GuessSource {
 }  // namespace
 
 void GuessSource::saw(std::size_t, std::span<const TokenId>) {}
+
+double GuessSource::spread_seconds(std::size_t, double, const CostModel&) const { return 0; }
 
 Drafter::Drafter(const Drafting& how, SmallReader& small) : longest_(how.most) {
   if (how.lookup) lookup_ = std::make_unique<Lookup>();
@@ -124,7 +130,9 @@ Status Drafter::extend(GuessSource& source, Loop& loop) {
 Status Drafter::probe(Loop& loop) {
   const bool by_lookup = lookup_ && (!small_ || probes_ % 2 == 1);
   GuessSource& source = by_lookup ? *lookup_ : *small_;
-  const double extra = source.seconds(0, kProbe, depth_, *costs_) + batch_seconds(kProbe) - batch_seconds(0);
+  // All that it has to read counts here: where reading is dear, whoever fell behind is not asked again.
+  const double extra = source.seconds(0, kProbe, depth_, *costs_) + source.spread_seconds(0, depth_, *costs_) +
+                       batch_seconds(kProbe) - batch_seconds(0);
   if (static_cast<double>(++without_) * batch_seconds(0) * kProbeShare < extra) return std::monostate{};
   while (!is_full() && draft_.size() < kProbe) {
     const auto more = ask(source, loop);

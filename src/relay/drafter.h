@@ -50,6 +50,8 @@ class GuessSource {
   /// Seconds that `count` >= 1 more guesses take behind a draft.
   [[nodiscard]] virtual double seconds(std::size_t draft, std::size_t count, double depth,
                                        const CostModel& costs) const = 0;
+  /// Of the time of the next guess, what seconds() spreads over many drafts.
+  [[nodiscard]] virtual double spread_seconds(std::size_t draft, double depth, const CostModel& costs) const;
 
   Acceptance acceptance;
 };

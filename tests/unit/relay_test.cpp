@@ -239,7 +239,7 @@ TEST_F(Relay, AGuesserThatIsAlwaysWrongIsHardlyAsked) {
   FakeEngine engine(vocabulary_, {.model = scripted_models(vocabulary_, request_.prompt.size(), large, small)});
   auto generation = Generation::create(engine, request_);
   ASSERT_TRUE(generation->run(engine));
-  EXPECT_LT(generation->completion().usage.drafted, 40u);
+  EXPECT_LT(generation->completion().usage.drafted, 50u);
 }
 
 TEST_F(Relay, VerificationNeedsCachesThatCanBeCut) {

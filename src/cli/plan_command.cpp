@@ -168,7 +168,8 @@ Result<int> plan(const PlanFlags& flags, const std::string& command) {
     json["profile"] = session->profile.name;
     json["plan"] = OrderedJson::array();
     for (std::size_t i = 0; i < plans->size(); ++i) {
-      for (const bench::Plan& one : (*plans)[i]) {
+      const auto& some = (*plans)[i];
+      for (const bench::Plan& one : some) {
         json["plan"].push_back(plan_to_json(one));
         json["plan"].back()["acceptance"] = flags.acceptances[i];
       }
@@ -176,7 +177,7 @@ Result<int> plan(const PlanFlags& flags, const std::string& command) {
       if (plans->size() > 1)
         out("{}where it is checked the small model is right at {:g}% of the places\n", i == 0 ? "" : "\n",
             100 * flags.acceptances[i]);
-      print_plans((*plans)[i]);
+      print_plans(some);
     }
   }
   if (flags.json) out("{}\n", to_line(json));

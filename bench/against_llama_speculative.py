@@ -16,26 +16,12 @@ import subprocess
 import sys
 import tempfile
 
-from published_architecture import Server as PlainServer, WORD
-
-
-class Server(PlainServer):
-    """The same with flags of one's own."""
-    more = []
-
-    def __init__(self, program, model, threads, context):
-        real = subprocess.Popen
-        try:
-            subprocess.Popen = lambda command, **kwargs: real(command + self.more, **kwargs)
-            super().__init__(program, model, threads, context)
-        finally:
-            subprocess.Popen = real
+from published_architecture import Server, WORD
 
 
 def servers_time(args, more, prompts):
     """Milliseconds and tokens of all texts, and the share of guesses that stood."""
-    Server.more = more
-    server = Server(args.server, args.model, args.threads, args.context)
+    server = Server(args.server, args.model, args.threads, args.context, more)
     try:
         milliseconds = tokens = drafted = accepted = 0
         for repeat, prompt in enumerate([prompts[0]] + prompts):  # the first one warms up

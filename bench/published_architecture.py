@@ -34,12 +34,12 @@ WORD = " a"
 class Server:
     """A llama-server with one slot."""
 
-    def __init__(self, program, model, threads, context):
+    def __init__(self, program, model, threads, context, more=()):
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
         command = [program, "-m", model, "--host", "127.0.0.1", "--port", str(self.port), "-t", str(threads), "-np", "1",
-                   "-c", str(context), "--cache-ram", "0", "--no-webui"]
+                   "-c", str(context), "--cache-ram", "0", "--no-webui", *more]
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=3600)
         self.wait()

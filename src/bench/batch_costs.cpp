@@ -89,6 +89,13 @@ Result<double> time_output_row(Engine& engine, std::span<const TokenId> tokens, 
   return std::max(0.0, differences[kPairs / 2]);
 }
 
+Result<double> time_output_row(Engine& engine, const Clock& clock) {
+  const std::vector<TokenId> tokens(64, 0);
+  auto seconds = time_output_row(engine, tokens, 0, clock);
+  (void)engine.truncate(Model::large, 0);
+  return seconds;
+}
+
 Result<double> time_choice(Engine& engine, const Clock& clock) {
   constexpr std::array<TokenId, 1> kToken{0};
   (void)engine.truncate(Model::large, 0);
@@ -119,8 +126,7 @@ Result<CostModel> measure_usual_batches(Engine& engine, std::int32_t depth, cons
     (model == Model::large ? costs.large : costs.small) = CostTable(*measured);
     before += kRows.size();
   }
-  const std::vector<TokenId> tokens(64, 0);
-  auto output = time_output_row(engine, tokens, 0, clock);
+  auto output = time_output_row(engine, clock);
   if (!output) return tl::unexpected(output.error());
   costs.output_row = *output;
   auto choice = time_choice(engine, clock);
@@ -191,10 +197,8 @@ Result<CostModel> price_schedule(Engine& engine, std::span<const Batch> schedule
     (void)engine.truncate(model, 0);
     tables[static_cast<std::size_t>(model)] = CostTable(costs);
   }
-  const std::vector<TokenId> tokens(64, 0);
-  auto output = time_output_row(engine, tokens, 0, clock);
+  auto output = time_output_row(engine, clock);
   if (!output) return tl::unexpected(output.error());
-  (void)engine.truncate(Model::large, 0);
   return CostModel{std::move(tables[0]), std::move(tables[1]), *output};
 }
 

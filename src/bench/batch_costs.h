@@ -31,6 +31,8 @@ struct Effort {
 /// cache must hold; 0 where the engine gives only one. Errors: those of decode.
 [[nodiscard]] Result<double> time_output_row(Engine& engine, std::span<const TokenId> tokens, std::int32_t depth,
                                              const Clock& clock);
+/// The same on an empty cache, which it leaves empty.
+[[nodiscard]] Result<double> time_output_row(Engine& engine, const Clock& clock);
 
 /// Seconds of choosing a token from a row of the large model under the usual filters. Leaves its cache with one token.
 /// Errors: those of decode.

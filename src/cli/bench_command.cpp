@@ -223,12 +223,13 @@ Result<int> bench_pair(const BenchFlags& flags, const std::string& command) {
   ProgressBar bar;
   bench::BenchOptions options{
       .repetitions = flags.repetitions, .acceptance = flags.acceptance, .cancel = &interrupted()};
-  std::optional<CostModel> costs;
   if (std::ranges::any_of(*policies, [](const auto& one) { return wants_costs(one.prepared.policy); })) {
-    auto measured = machine_costs(*session->pair, models);
-    if (!measured) return tl::unexpected(measured.error());
-    costs = std::move(*measured);
-    options.costs = &*costs;
+    if (!session->costs) {
+      auto measured = machine_costs(*session->pair, models);
+      if (!measured) return tl::unexpected(measured.error());
+      session->costs = std::move(*measured);
+    }
+    options.costs = &*session->costs;
   }
   options.progress = [&](double fraction) { bar.show("measuring", static_cast<float>(fraction)); };
   auto outcome = flags.trace.empty() ? live(flags, *session, *policies, options)

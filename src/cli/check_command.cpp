@@ -155,7 +155,7 @@ Result<int> check(const CheckFlags& flags) {
   bar.clear();
 
   CostModel costs{CostTable(*large), CostTable(*small)};
-  auto output = bench::time_output_row(**pair, std::vector<TokenId>(64, 0), 0, clock);
+  auto output = bench::time_output_row(**pair, clock);
   if (!output) return tl::unexpected(output.error());
   costs.output_row = *output;
   const double most = speed_up(costs, 0.99);

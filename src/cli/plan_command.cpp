@@ -57,8 +57,7 @@ Result<CostModel> measure(const PlanFlags& flags, Engine& engine) {
       before += static_cast<float>(kRows.size());
     }
   }
-  const std::vector<TokenId> tokens(64, 0);
-  auto output = bench::time_output_row(engine, tokens, 0, clock);
+  auto output = bench::time_output_row(engine, clock);
   if (!output) return tl::unexpected(output.error());
   auto choice = bench::time_choice(engine, clock);
   if (!choice) return tl::unexpected(choice.error());

@@ -75,13 +75,15 @@ def main():
     parser.add_argument("--depth", type=int, default=64)
     parser.add_argument("--context", type=int, default=2048)
     parser.add_argument("--draft-max", type=int, default=3)
+    parser.add_argument("--flash-attn", choices=["on", "off", "auto"], default="auto", help="of llama-server")
     parser.add_argument("-t", "--threads", type=int, default=2)
     parser.add_argument("-r", "--repetitions", type=int, default=3)
     args = parser.parse_args()
     if (args.trace is None) != (args.acceptance is None) or (args.trace is None) == (args.prompts is None):
         sys.exit("against_llama_speculative.py: give --trace and --acceptance, or --prompts")
 
-    drafting = ["-md", args.small, "--spec-type", "draft-simple", "--spec-draft-n-max", str(args.draft_max),
+    plain = ["--flash-attn", args.flash_attn]
+    drafting = plain + ["-md", args.small, "--spec-type", "draft-simple", "--spec-draft-n-max", str(args.draft_max),
                 "--spec-draft-threads", str(args.threads)]
     if args.acceptance is None:
         with open(args.prompts) as file:
@@ -93,7 +95,7 @@ def main():
     names = ["RelayGen large", "RelayGen large + draft", "llama-server", "llama-server + draft"]
     results = {name: [] for name in names}
     for _ in range(args.repetitions):
-        for name, result in zip(names, our_times(args, prompts) + [servers_time(args, [], prompts), servers_time(args, drafting, prompts)]):
+        for name, result in zip(names, our_times(args, prompts) + [servers_time(args, plain, prompts), servers_time(args, drafting, prompts)]):
             results[name].append(result)
         print(json.dumps({name: results[name][-1] for name in names}), flush=True)
     for name in names:

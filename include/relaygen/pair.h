@@ -24,6 +24,7 @@ struct ModelOptions {
   std::string cache_type_v = "f16";  ///< -ctv; a quantised one needs flash attention
 };
 
+/// automatic: on where a GPU takes part or the V cache is quantised, off on CPUs, where it is slower.
 enum class FlashAttention : std::uint8_t { automatic, on, off };
 
 struct PairOptions {
@@ -33,7 +34,7 @@ struct PairOptions {
   std::int32_t threads_batch = 0;  ///< -tb; 0: as threads
   std::int32_t context = 0;        ///< -c; 0: the smaller of the two training windows
   std::int32_t batch = 2048;       ///< -b
-  std::int32_t micro_batch = 512;  ///< -ub
+  std::int32_t micro_batch = 512;  ///< -ub; 128 at most where flash attention is off by itself
   std::int32_t output_rows = 64;   ///< rows of one decode that may give logits; each takes 4 bytes a token id and model
   FlashAttention flash_attention = FlashAttention::automatic;
   bool use_mmap = true;      ///< --no-mmap
@@ -84,6 +85,7 @@ struct PairInfo {
   One large, small;
   std::int32_t window = 0;  ///< tokens usable in this pair
   std::int32_t threads = 0;
+  std::string engine;  ///< which llama.cpp, and which instructions and back ends it was built for
   bool same_chat_template = true;
 };
 

@@ -47,6 +47,9 @@ struct PolicyChoice {
                  .small_model = true};  ///< for +draft; its acceptance over the profile's only where that has none
 };
 
+/// Errors: usage, naming a setting that is given and means nothing for any of the policies that `names` lists.
+[[nodiscard]] Status check_settings(std::span<const std::string> names, const PolicyChoice& choice);
+
 /// Turns a name and a profile into a policy. Errors: usage (unknown name: the known ones are listed; a guard without a
 /// threshold), bad_profile.
 [[nodiscard]] Result<PreparedPolicy> prepare_policy(const PolicyChoice& choice, const Profile& profile);

@@ -214,6 +214,7 @@ Result<int> bench_pair(const BenchFlags& flags, const std::string& command) {
   Result<std::vector<NamedText>> texts;
   if (!flags.trace.empty()) texts = bench::read_texts(flags.trace);
   if (!texts) return tl::unexpected(texts.error());
+  if (auto ok = check_settings(flags.policies, flags.generation); !ok) return tl::unexpected(ok.error());
   auto session = open_session(models, generation);
   if (!session) return tl::unexpected(session.error());
   InterruptiblePair interruptible(*session->pair);
@@ -224,11 +225,9 @@ Result<int> bench_pair(const BenchFlags& flags, const std::string& command) {
   bench::BenchOptions options{
       .repetitions = flags.repetitions, .acceptance = flags.acceptance, .cancel = &interrupted()};
   if (std::ranges::any_of(*policies, [](const auto& one) { return wants_costs(one.prepared.policy); })) {
-    if (!session->costs) {
-      auto measured = machine_costs(*session->pair, models);
-      if (!measured) return tl::unexpected(measured.error());
-      session->costs = std::move(*measured);
-    }
+    auto measured = machine_costs(*session->pair, models);
+    if (!measured) return tl::unexpected(measured.error());
+    session->costs = std::move(*measured);
     options.costs = &*session->costs;
   }
   options.progress = [&](double fraction) { bar.show("measuring", static_cast<float>(fraction)); };

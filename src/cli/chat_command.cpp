@@ -90,6 +90,7 @@ class Chat {
 
 Result<int> chat(const ChatFlags& flags) {
   handle_interrupts();
+  if (auto ok = check_settings({&flags.generation.policy, 1}, flags.generation); !ok) return tl::unexpected(ok.error());
   auto session = open_session(flags.models, flags.generation);
   if (!session) return tl::unexpected(session.error());
   InterruptiblePair interruptible(*session->pair);

@@ -174,6 +174,9 @@ std::vector<std::string> Rows::names() const {
 Result<Rows> choose_rows(const EvalFlags& flags) {
   const auto names = policies_of(flags);
   if (!names) return tl::unexpected(names.error());
+  if (!names->empty()) {
+    if (auto ok = check_settings(*names, policy_choice(flags.generation)); !ok) return tl::unexpected(ok.error());
+  }
   Rows rows;
   double rate = 0;
   if (auto ok = check_rate(flags, rate); !ok) return tl::unexpected(ok.error());

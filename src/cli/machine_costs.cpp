@@ -42,8 +42,12 @@ std::optional<std::filesystem::path> cache_file(const Pair& pair, const ModelFla
         .add(model->cache_type_k)
         .add(model->cache_type_v);
   }
+  // The same weights take another time in another build of this program or of llama.cpp.
+  const auto build = file_fingerprint("/proc/self/exe");
+  if (!build) return std::nullopt;
   hash.add(to_line(describe_machine(pair.info().threads)))
-      .add(program())
+      .add(*build)
+      .add(pair.info().engine)
       .add(static_cast<std::uint64_t>(options->micro_batch))
       .add(static_cast<std::uint64_t>(pair.limits().batch))
       .add(static_cast<std::uint64_t>(options->threads_batch))

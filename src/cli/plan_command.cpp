@@ -134,6 +134,7 @@ Result<int> plan(const PlanFlags& flags, const std::string& command) {
   Result<std::vector<NamedText>> texts;
   if (!flags.trace.empty()) texts = bench::read_texts(flags.trace);
   if (!texts) return tl::unexpected(texts.error());
+  if (auto ok = check_settings(flags.policies, flags.generation); !ok) return tl::unexpected(ok.error());
   auto session = open_session(models, generation);
   if (!session) return tl::unexpected(session.error());
   InterruptiblePair interruptible(*session->pair);

@@ -60,6 +60,7 @@ OrderedJson provenance(std::string_view kind, std::string_view command, const Pa
   json["program"] = program();
   json["command"] = command;
   json["machine"] = describe_machine(pair.threads);
+  json["engine"] = pair.engine;
   json["models"] = {{"large", pair.large.name}, {"small", pair.small.name}};
   json["notes"] = OrderedJson::array();
   return json;

@@ -262,6 +262,7 @@ Result<int> run(const RunFlags& flags) {
   if (!prompt) return tl::unexpected(prompt.error());
   auto trace = Trace::open(flags.trace);
   if (!trace) return tl::unexpected(trace.error());
+  if (auto ok = check_settings({&flags.generation.policy, 1}, flags.generation); !ok) return tl::unexpected(ok.error());
   auto session = open_session(flags.models, flags.generation);
   if (!session) return tl::unexpected(session.error());
   InterruptiblePair interruptible(*session->pair);

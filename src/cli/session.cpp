@@ -152,6 +152,12 @@ Result<Session> open_session(const ModelFlags& models, const GenerationFlags& ge
   return session;
 }
 
+Status check_settings(std::span<const std::string> words, const GenerationFlags& flags) {
+  std::vector<std::string> names;
+  for (const std::string& word : words) names.push_back(full_policy_name(word));
+  return check_settings(names, policy_choice(flags));
+}
+
 Result<std::vector<bench::NamedPolicy>> prepare_policies(std::span<const std::string> words,
                                                          const GenerationFlags& flags, const Profile& profile) {
   std::vector<bench::NamedPolicy> policies;
@@ -176,7 +182,7 @@ bool wants_costs(const Policy& policy) { return policy.draft.on(); }
 
 std::string policy_to_load(std::span<const std::string> words) {
   for (const std::string& word : words) {
-    if (const auto name = full_policy_name(word); uses_cues(name)) return name;
+    if (auto name = full_policy_name(word); uses_cues(name)) return name.substr(0, name.find('+'));
   }
   return "large-only";
 }

@@ -27,6 +27,9 @@ struct Session {
 [[nodiscard]] Result<std::unique_ptr<Pair>> load_pair(const ModelFlags& models);
 [[nodiscard]] Result<std::unique_ptr<Pair>> load_pair(const PairOptions& options, bool verbose);
 
+/// Before anything is loaded. Errors: usage (a flag that means nothing for any of these policies).
+[[nodiscard]] Status check_settings(std::span<const std::string> words, const GenerationFlags& flags);
+
 /// The named policies of a list, with the flags' settings. Errors: those of prepare_policy.
 [[nodiscard]] Result<std::vector<bench::NamedPolicy>> prepare_policies(std::span<const std::string> words,
                                                                        const GenerationFlags& flags,

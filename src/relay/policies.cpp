@@ -101,6 +101,22 @@ Status check_policy_name(std::string_view policy) {
   return std::monostate{};
 }
 
+Status check_settings(std::span<const std::string> names, const PolicyChoice& choice) {
+  const auto any_has = [&](std::initializer_list<std::string_view> modifiers) {
+    return std::ranges::any_of(names, [&](const std::string& name) {
+      const NameParts parts = parts_of(name);
+      return std::ranges::any_of(modifiers, [&](std::string_view modifier) { return parts.has(modifier); });
+    });
+  };
+  if (choice.guard_margin && !any_has({"guard", "margin"}))
+    return fail(ErrorKind::usage, "a guard's margin is given, and no guard", "add --guard, or +guard to a policy");
+  if ((choice.epsilon || choice.delta) && !any_has({"typical"})) {
+    return fail(ErrorKind::usage, "epsilon or delta is given, and nothing is verified by them",
+                "add --verify typical, or +typical to a policy");
+  }
+  return std::monostate{};
+}
+
 Result<PreparedPolicy> prepare_policy(const PolicyChoice& choice, const Profile& profile) try {
   if (auto ok = check_policy_name(choice.name); !ok) return tl::unexpected(ok.error());
   const NameParts parts = parts_of(choice.name);

@@ -297,6 +297,7 @@ std::string report_markdown(const OrderedJson& data) {
   fact("settings", names_of(field(data, "settings")));
   fact("machine", names_of(field(data, "machine")));
   fact("program", plain(text(data, "program")));
+  fact("engine", plain(text(data, "engine")));
   fact("command", plain(text(data, "command")));
   fact("made", plain(text(data, "created")));
   if (!facts.empty()) result += "\n" + facts;

@@ -163,6 +163,22 @@ TEST(Policies, ModifiersSayWhoChecksWhat) {
   EXPECT_TRUE(prepare_policy({.name = "relay+guard", .guard_margin = 0.3}, profile));
 }
 
+TEST(Policies, ASettingThatMeansNothingIsSaid) {
+  const auto check = [](std::vector<std::string> names, const PolicyChoice& choice) {
+    return check_settings(names, choice).has_value();
+  };
+  for (const char* name : {"relay", "large-only", "relay+strict", "relay+draft"}) {
+    EXPECT_FALSE(check({"large-only", name}, {.guard_margin = 0.2})) << name;
+    EXPECT_FALSE(check({"large-only", name}, {.epsilon = 0.1})) << name;
+    EXPECT_FALSE(check({"large-only", name}, {.delta = 0.1})) << name;
+    EXPECT_TRUE(check({"large-only", name}, {})) << name;
+  }
+  for (const char* name : {"relay+guard", "relay+margin", "relay+always+guard"})
+    EXPECT_TRUE(check({"large-only", name}, {.guard_margin = 0.2})) << name;
+  for (const char* name : {"relay+typical", "verified", "verified+draft"})
+    EXPECT_TRUE(check({"large-only", name}, {.epsilon = 0.1, .delta = 0.2})) << name;
+}
+
 TEST(Policies, AnUnknownNameListsTheKnownOnes) {
   const auto result = prepare_policy({.name = "turbo"}, two_cues(true));
   ASSERT_FALSE(result);

@@ -173,6 +173,7 @@ Result<std::unique_ptr<Pair>> load_pair(const PairOptions& options, const LoadPr
   parts.limits.can_cut = parts.info.large.can_cut_cache && parts.info.small.can_cut_cache;
   parts.info.window = parts.limits.window;
   parts.info.threads = plan->options.threads;
+  parts.info.engine = fmt::format("llama.cpp {}: {}", llama_version(), llama_print_system_info());
   parts.info.same_chat_template = same_template(parts.large_model.get(), parts.small_model.get());
   return std::make_unique<LlamaPair>(std::move(parts));
 }

@@ -105,7 +105,12 @@ struct PartTimes {
 /// `acceptance` at each place: with the best number of guesses, which may be none.
 [[nodiscard]] double drafted_rate(const CostModel& costs, double acceptance, double depth);
 
-/// The same without a schedule: time of the large model alone divided by the relay's, where the small model writes
+/// Where the small model is tried everywhere and verified: the longest segment, of 3, 7, 15, 31 and 63 tokens (with the
+/// token before them batches of 4, 8, 16, ... rows, which are cheap), that still gives most tokens a second where nearly
+/// all of its tokens are agreed to.
+[[nodiscard]] std::uint32_t longest_trial(const CostModel& costs, double depth);
+
+/// Without a schedule: time of the large model alone divided by the relay's, where the small model writes
 /// `share` of the tokens, in (0, 1), in segments of `segment` tokens, at one depth. Per cycle the large model decodes
 /// its own tokens, one batch catches up with the small model's segment and goes on, the small model catches up likewise
 /// and decodes its segment, with one more token to see its end. With `acceptance` > 0 the large model's tokens are

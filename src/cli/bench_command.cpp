@@ -229,6 +229,7 @@ Result<int> bench_pair(const BenchFlags& flags, const std::string& command) {
     if (!measured) return tl::unexpected(measured.error());
     session->costs = std::move(*measured);
     options.costs = &*session->costs;
+    for (auto& one : *policies) fit_to_costs(one.prepared.policy, flags.generation, *session->costs);
   }
   options.progress = [&](double fraction) { bar.show("measuring", static_cast<float>(fraction)); };
   auto outcome = flags.trace.empty() ? live(flags, *session, *policies, options)

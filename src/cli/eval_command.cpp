@@ -202,6 +202,7 @@ Result<bool> write_outputs(eval::Store& store, const EvalFlags& flags, const Cho
     auto measured = machine_costs(*pair, flags.models);
     if (!measured) return tl::unexpected(measured.error());
     costs = std::move(*measured);
+    for (PolicyRow& row : rows.policies) fit_to_costs(row.prepared.policy, flags.generation, *costs);
   }
   auto competitors = make_competitors(pair.get(), rows, flags, costs ? &*costs : nullptr);
   if (!competitors) return tl::unexpected(competitors.error());

@@ -149,6 +149,7 @@ Result<int> plan(const PlanFlags& flags, const std::string& command) {
   if (!policies) return tl::unexpected(policies.error());
   auto costs = measure(flags, *session->pair);
   if (!costs) return tl::unexpected(costs.error());
+  for (auto& one : *policies) fit_to_costs(one.prepared.policy, flags.generation, *costs);
 
   OrderedJson json = provenance("plan", command, session->pair->info());
   json["batch_costs"] = bench::costs_to_json(*costs);

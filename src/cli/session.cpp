@@ -147,6 +147,7 @@ Result<Session> open_session(const ModelFlags& models, const GenerationFlags& ge
     auto costs = machine_costs(*session.pair, models);
     if (!costs) return tl::unexpected(costs.error());
     session.costs = std::move(*costs);
+    fit_to_costs(session.prepared.policy, generation, *session.costs);
     if (!generation.no_adapt) adapt(session, models);
   }
   return session;
@@ -178,7 +179,15 @@ Status check_engine(const Policy& policy, const Engine& engine) {
               "leave --verify (or +typical, +strict) out");
 }
 
-bool wants_costs(const Policy& policy) { return policy.draft.on(); }
+bool wants_costs(const Policy& policy) {
+  return policy.draft.on() || (policy.handoffs == HandoffRule::always && policy.verify != Verification::off);
+}
+
+void fit_to_costs(Policy& policy, const GenerationFlags& flags, const CostModel& costs) {
+  constexpr double kDepth = 256;
+  if (flags.max_small_tokens || policy.handoffs != HandoffRule::always || policy.verify == Verification::off) return;
+  policy.max_small_tokens = longest_trial(costs, kDepth);
+}
 
 std::string policy_to_load(std::span<const std::string> words) {
   for (const std::string& word : words) {

@@ -1,6 +1,7 @@
 #include "relaygen/cost_model.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "core/draft_length.h"
@@ -99,6 +100,22 @@ double drafted_rate(const CostModel& costs, double acceptance, double depth) {
                                     guesses * (costs.output_row + token + 2 * costs.choice);
                            })
       .rate;
+}
+
+std::uint32_t longest_trial(const CostModel& costs, double depth) {
+  constexpr double kAgreed = 0.95;
+  std::uint32_t best = 3;
+  double best_rate = 0;
+  for (const std::uint32_t tokens : {3U, 7U, 15U, 31U, 63U}) {
+    const auto k = static_cast<double>(tokens);
+    const double expected = (1 - std::pow(kAgreed, k + 1)) / (1 - kAgreed);
+    const double seconds = costs.large.seconds(1 + k, depth) + costs.choice +
+                           k * (costs.output_row + costs.small.seconds(1, depth) + 2 * costs.choice);
+    if (expected / seconds <= best_rate) continue;
+    best = tokens;
+    best_rate = expected / seconds;
+  }
+  return best;
 }
 
 double relay_speed_up(const CostModel& costs, double share, double segment, double depth, double acceptance) {

@@ -19,6 +19,8 @@ void Acceptance::Share::add(bool one) noexcept {
   all = all * kMemory + 1;
 }
 
+double Acceptance::Share::value() const noexcept { return std::min(kMost, accepted / all); }
+
 double Acceptance::Share::hope() const noexcept { return std::min(kMost, (accepted + kBonus * std::sqrt(all)) / all); }
 
 Acceptance::Acceptance(double prior) : overall_{prior * kPriorWeight, kPriorWeight} { ranges_.fill(overall_); }
@@ -32,9 +34,13 @@ void Acceptance::add(double margin, bool accepted) noexcept {
   overall_.add(accepted);
 }
 
-double Acceptance::rate(double margin) const noexcept { return ranges_[range_of(margin)].hope(); }
+double Acceptance::rate(double margin) const noexcept { return ranges_[range_of(margin)].value(); }
 
-double Acceptance::rate() const noexcept { return overall_.hope(); }
+double Acceptance::rate() const noexcept { return overall_.value(); }
+
+double Acceptance::hope(double margin) const noexcept { return ranges_[range_of(margin)].hope(); }
+
+double Acceptance::hope() const noexcept { return overall_.hope(); }
 
 const CostModel& usual_costs() {
   static const CostModel costs = [] {

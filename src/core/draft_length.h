@@ -14,8 +14,9 @@
 namespace relaygen {
 
 /// How often guesses stand, learned as a text goes on: a share for each range of the guesser's margin, older guesses
-/// counting less. Little is known at first, and whoever does not guess learns nothing; so a rate is the share with a
-/// bonus for what was not seen (an upper confidence bound), which fades as guesses are checked. A value.
+/// counting less. Little is known at first, and whoever does not guess learns nothing; so beside the rate there is what may
+/// be hoped for: with a bonus for what was not seen (an upper confidence bound), which fades as guesses are checked.
+/// A value.
 class Acceptance {
  public:
   /// `prior` in (0, 1): what is expected before anything was seen, for guesses of any margin.
@@ -24,10 +25,13 @@ class Acceptance {
   void add(double margin, bool accepted) noexcept;
   [[nodiscard]] double rate(double margin) const noexcept;  ///< for a guess of this margin, in (0, 1)
   [[nodiscard]] double rate() const noexcept;               ///< for one that is not made yet
+  [[nodiscard]] double hope(double margin) const noexcept;  ///< not below the rate, in (0, 1)
+  [[nodiscard]] double hope() const noexcept;
 
  private:
   struct Share {
     double accepted = 0, all = 0;
+    [[nodiscard]] double value() const noexcept;
     [[nodiscard]] double hope() const noexcept;
     void add(bool one) noexcept;
   };

@@ -94,17 +94,23 @@ double Drafter::batch_seconds(std::size_t guesses) const {
 DraftLength Drafter::expect(const GuessSource* source) const {
   const std::size_t made = draft_.size();
   const std::size_t most = source == nullptr || complete_ ? made : batch_.most;
-  return best_draft_length(chances_, source == nullptr ? 0 : source->acceptance.rate(), batch_.reach, most,
-                           [&](std::size_t k) {
-                             const double ahead = k > made ? source->seconds(made, k - made, depth_, *costs_) : 0;
-                             return spent_ + ahead + batch_seconds(k);
-                           });
+  const auto seconds = [&](std::size_t k) {
+    const double ahead = k > made ? source->seconds(made, k - made, depth_, *costs_) : 0;
+    return spent_ + ahead + batch_seconds(k);
+  };
+  const Acceptance* further = source == nullptr ? nullptr : &source->acceptance;
+  const DraftLength best =
+      best_draft_length(chances_, further == nullptr ? 0 : further->rate(), batch_.reach, most, seconds);
+  if (best.tokens > 0) return best;
+  // As it looks guessing does not pay: it is left once hardly anything speaks for it.
+  return best_draft_length(hopes_, further == nullptr ? 0 : further->hope(), batch_.reach, most, seconds);
 }
 
 void Drafter::add(GuessSource& source, const Guess& guess, Loop& loop) {
   draft_.push_back(guess.token);
   made_by_.emplace_back(&source, guess.margin);
   chances_.push_back(source.acceptance.rate(guess.margin));
+  hopes_.push_back(source.acceptance.hope(guess.margin));
   complete_ = loop.ends_draft(*preview_, guess.token);
 }
 
@@ -155,6 +161,7 @@ Result<std::span<const TokenId>> Drafter::propose(Loop& loop, const Batch& batch
   draft_.clear();
   made_by_.clear();
   chances_.clear();
+  hopes_.clear();
   for (GuessSource* source : {lookup_.get(), small_.get()}) {
     if (source != nullptr) source->begin();
   }

@@ -98,7 +98,7 @@ class Drafter {
   double spent_ = 0;  // seconds of its guesses
   std::vector<TokenId> draft_;
   std::vector<std::pair<GuessSource*, double>> made_by_;  // of each guess, with its margin
-  std::vector<double> chances_;
+  std::vector<double> chances_, hopes_;
   std::optional<LoopState> preview_;  // of the loop behind the draft
   bool complete_ = false;             // nothing can follow
 };

@@ -23,6 +23,17 @@ TEST(CostTable, InterpolatesBetweenRowsAndDepths) {
   EXPECT_DOUBLE_EQ(table.seconds(2.5, 600), 0.4);
 }
 
+// A machine whose rows are dear, one whose rows are nearly free, and a small model that costs nothing.
+TEST(LongestTrial, FollowsWhatRowsCost) {
+  const auto longest = [](std::vector<BatchCost> large, double small) {
+    return longest_trial({CostTable(large), CostTable(std::vector<BatchCost>{{0, 1, small}})}, 0);
+  };
+  EXPECT_EQ(longest({{0, 1, 1.0}, {0, 4, 1.5}, {0, 8, 2.6}, {0, 16, 3.9}, {0, 64, 14}}, 0.16), 3U);
+  EXPECT_EQ(longest({{0, 1, 1.0}, {0, 64, 1.1}}, 0.3), 7U);
+  EXPECT_EQ(longest({{0, 1, 1.0}, {0, 64, 1.1}}, 0), 63U);
+  EXPECT_EQ(longest_trial({}, 0), 3U);  // nothing is known: all times are zero
+}
+
 TEST(CostTable, GoesOnInStraightLinesBeyondTheMeasurements) {
   const CostTable table(kCosts);
   EXPECT_DOUBLE_EQ(table.seconds(16, 100), 0.8);

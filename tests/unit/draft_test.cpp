@@ -55,18 +55,23 @@ TEST(DraftLength, JumpsOverSizesThatAreDear) {
 
 TEST(Acceptance, BeginsHopefulAndFollowsWhatIsSeen) {
   Acceptance acceptance(0.8);
-  EXPECT_GT(acceptance.rate(), 0.8);
-  EXPECT_LT(acceptance.rate(), 1);
+  EXPECT_NEAR(acceptance.rate(), 0.8, 1e-9);
+  EXPECT_GT(acceptance.hope(), 0.9);
+  EXPECT_LT(acceptance.hope(), 1);
+  EXPECT_DOUBLE_EQ(acceptance.hope(0.5), acceptance.hope());
   const double untried = acceptance.rate(0.95);
   EXPECT_DOUBLE_EQ(acceptance.rate(0.5), untried);
   for (int i = 0; i < 30; ++i) acceptance.add(0.5, false);
-  EXPECT_LT(acceptance.rate(0.5), 0.33);  // it gives up soon
+  EXPECT_LT(acceptance.rate(0.5), 0.2);
+  EXPECT_LT(acceptance.hope(0.5), 0.33);  // it gives up soon
+  EXPECT_GT(acceptance.hope(0.5), acceptance.rate(0.5));
   for (int i = 0; i < 600; ++i) acceptance.add(0.5, i % 4 == 0);
   EXPECT_NEAR(acceptance.rate(0.5), 0.25, 0.07);
   EXPECT_NEAR(acceptance.rate(), 0.25, 0.07);
   EXPECT_DOUBLE_EQ(acceptance.rate(0.95), untried);  // nothing was seen there
   for (int i = 0; i < 1000; ++i) acceptance.add(0.5, true);
   EXPECT_GT(acceptance.rate(0.5), 0.97);
+  EXPECT_LT(acceptance.hope(0.5), 1);
 }
 
 TEST(NgramLookup, FindsTheLastPlaceOfThreeTokens) {

@@ -114,7 +114,7 @@ void add_model_flags(CLI::App& app, ModelFlags& flags) {
       ->group("Models")
       ->type_name("N")
       ->capture_default_str();
-  app.add_option("--flash-attn", flags.flash_attention, "-fa: flash attention")
+  app.add_option("--flash-attn", flags.flash_attention, "-fa: flash attention (auto: off on CPUs, where it is slower)")
       ->group("Models")
       ->check(CLI::IsMember({"on", "off", "auto", "1", "0"}))
       ->capture_default_str();
@@ -219,7 +219,7 @@ void add_relay_flags(CLI::App& app, GenerationFlags& flags) {
       ->group("Relay")
       ->type_name("N");
   app.add_option("--max-small-tokens", flags.max_small_tokens,
-                 "longest segment of the small model (default: the profile's, or 64)")
+                 "longest segment of the small model (default: the profile's, or 64; verified everywhere: what pays here)")
       ->group("Relay")
       ->type_name("N");
   app.add_option("--random-rate", flags.random_rate, "chance of a handoff at a sentence start, for --policy random")

@@ -4,6 +4,8 @@
 // logits once these are changed by no more than that error; then the comparison goes on behind the parting.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
@@ -113,6 +115,69 @@ TEST_F(Exact, DraftsAndStrictVerificationWriteWhatTheLargeModelWrites) {
     EXPECT_LE(tally.ties, 1 + tally.tokens / 500);
     EXPECT_GT(tally.accepted + tally.verified, tally.tokens / 4);
   }
+}
+
+// The distribution that Qwen3's usual filters leave (temperature 0.6, top-k 20, top-p 0.95), in the plainest way.
+std::vector<double> filtered(std::span<const float> logits) {
+  std::vector<std::pair<double, std::size_t>> order;
+  for (std::size_t i = 0; i < logits.size(); ++i) order.emplace_back(static_cast<double>(logits[i]) / 0.6, i);
+  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  order.resize(std::min<std::size_t>(order.size(), 20));
+  const double most = order.front().first;
+  double all = 0, kept = 0;
+  for (auto& [value, token] : order) all += value = std::exp(value - most);
+  std::vector<double> p(logits.size(), 0.0);
+  for (const auto& [value, token] : order) {
+    if (kept >= 0.95 * all) break;
+    p[token] = value;
+    kept += value;
+  }
+  for (double& one : p) one /= kept;
+  return p;
+}
+
+// Rejection sampling (Leviathan et al., arXiv 2211.17192) accepts a guess with probability sum_i min(p_i, q_i), which is
+// the most that any rule can. The rule with shared noise accepts it where both models choose alike.
+TEST_F(Exact, SharedNoiseAcceptsNearlyAsManyGuessesAsRejectionSampling) {
+  ASSERT_TRUE(pair_);
+  std::size_t places = 0, alike = 0;
+  double rejection = 0;
+  for (const auto& problem : test::problems(problem_count())) {
+    Request request = demo_request(*pair_, "large-only", problem.question);
+    request.sampling.temperature = 0.6F;
+    auto writer = Generation::create(*pair_, request);
+    ASSERT_TRUE(writer && writer->run(*pair_));
+    const std::vector<TokenId> ids(writer->log().ids().begin(), writer->log().ids().end());
+    std::array<std::vector<std::vector<float>>, 2> rows;
+    pair_->set_owner(0);
+    for (const Model model : {Model::large, Model::small}) {
+      (void)pair_->truncate(model, 0);
+      for (std::size_t begin = 0; begin < ids.size();) {
+        const std::size_t count = std::min<std::size_t>(ids.size() - begin, 64);
+        const auto some = pair_->decode(model, std::span(ids).subspan(begin, count), static_cast<std::int32_t>(count));
+        ASSERT_TRUE(some);
+        for (std::size_t i = 0; i < some->size(); ++i)
+          rows[static_cast<std::size_t>(model)].emplace_back((*some)[i].begin(), (*some)[i].end());
+        begin += count;
+      }
+    }
+    Sampler sampler(request.sampling, Noise(request.seed, NoiseStream::tokens, request.choice));
+    for (std::size_t at = request.prompt.size() - 1; at + 1 < ids.size(); ++at) {
+      const auto p = filtered(rows[0][at]), q = filtered(rows[1][at]);
+      for (std::size_t i = 0; i < p.size(); ++i) rejection += std::min(p[i], q[i]);
+      alike += sampler.choose(rows[0][at], {}, at + 1).token == sampler.choose(rows[1][at], {}, at + 1).token;
+      ++places;
+    }
+  }
+  const auto share = [&](double count) { return count / static_cast<double>(places); };
+  std::puts(fmt::format("{} places: shared noise accepts {:.4f}, rejection sampling {:.4f}", places,
+                        share(static_cast<double>(alike)), share(rejection))
+                .c_str());
+  // With tokens x and y from p and q by shared Gumbel noise, P(x = y) >= (1 - TV) / (1 + TV); rejection sampling has 1 - TV.
+  const double distance = 1 - share(rejection);
+  const double deviation = 4 * 0.5 / std::sqrt(static_cast<double>(places));
+  EXPECT_GE(share(static_cast<double>(alike)), (1 - distance) / (1 + distance) - deviation);
+  EXPECT_LE(share(static_cast<double>(alike)), 1 - distance + deviation);
 }
 
 }  // namespace

@@ -13,8 +13,7 @@ namespace relaygen::cli {
 [[nodiscard]] Result<std::filesystem::path> bundled_folder();
 
 /// What has to be said beside every time of the bundled pair.
-inline constexpr const char* kNoSpeedOfBundledPair =
-    "The bundled pair is too small to show speed: a batch of its tokens is hardly cheaper than the tokens one by one.";
+inline constexpr const char* kNoSpeedOfBundledPair = "The bundled pair is too small to tell what larger models gain.";
 
 struct BundledProblem {
   std::string id, question, answer;

@@ -81,7 +81,25 @@ std::size_t calibrated_on(const ChosenProblems& problems, const Profile& profile
 }
 
 // Records or compares everything that defines the outputs, before models are loaded.
-Status settle(eval::Store& store, const EvalFlags& flags, const ChosenProblems& problems, const Rows& rows,
+Result<std::optional<eval::StoredPolicy>> recorded_policy(const eval::Store& store, std::string_view name) {
+  auto known = store.policies();
+  if (!known) return tl::unexpected(known.error());
+  const auto found = std::ranges::find(*known, name, &eval::StoredPolicy::name);
+  return found == known->end() ? std::optional<eval::StoredPolicy>() : std::optional(std::move(*found));
+}
+
+// What an earlier run found on its machine goes on to count: the texts depend on it.
+Result<bool> take_length(const eval::Store& store, PolicyRow& row) {
+  const auto recorded = recorded_policy(store, row.name);
+  if (!recorded) return tl::unexpected(recorded.error());
+  if (!*recorded) return false;
+  const OrderedJson& settings = (*recorded)->settings;
+  if (settings.contains("max_small_tokens") && settings["max_small_tokens"].is_number_unsigned())
+    row.prepared.policy.max_small_tokens = settings["max_small_tokens"].get<std::uint32_t>();
+  return true;
+}
+
+Status settle(eval::Store& store, const EvalFlags& flags, const ChosenProblems& problems, Rows& rows,
               std::uint64_t seed) {
   if (auto ok = store.begin_anew_if_empty(); !ok) return ok;
   if (auto ok = store.settle("dataset", dataset_settings(problems)); !ok) return ok;
@@ -99,8 +117,13 @@ Status settle(eval::Store& store, const EvalFlags& flags, const ChosenProblems& 
     if (auto ok = store.settle("pair", *pair); !ok) return ok;
   }
   if (auto ok = store.record("calibrated_on", calibrated_on(problems, rows.profile)); !ok) return ok;
-  for (const auto& row : rows.policies) {
+  for (auto& row : rows.policies) {
     if (row.name == "random" && flags.random_rate == "match") continue;  // once the rate is known
+    if (is_left_to_costs(row.prepared.policy, flags.generation)) {
+      const auto taken = take_length(store, row);
+      if (!taken) return tl::unexpected(taken.error());
+      if (!*taken) continue;  // once the length is known
+    }
     if (auto ok = store.settle_policy(policy_settings(row, flags)); !ok) return ok;
   }
   for (const auto& row : rows.endpoints) {
@@ -202,7 +225,14 @@ Result<bool> write_outputs(eval::Store& store, const EvalFlags& flags, const Cho
     auto measured = machine_costs(*pair, flags.models);
     if (!measured) return tl::unexpected(measured.error());
     costs = std::move(*measured);
-    for (PolicyRow& row : rows.policies) fit_to_costs(row.prepared.policy, flags.generation, *costs);
+    for (PolicyRow& row : rows.policies) {
+      if (!is_left_to_costs(row.prepared.policy, flags.generation)) continue;
+      const auto recorded = recorded_policy(store, row.name);
+      if (!recorded) return tl::unexpected(recorded.error());
+      if (*recorded) continue;
+      fit_to_costs(row.prepared.policy, flags.generation, *costs);
+      if (auto ok = store.settle_policy(policy_settings(row, flags)); !ok) return tl::unexpected(ok.error());
+    }
   }
   auto competitors = make_competitors(pair.get(), rows, flags, costs ? &*costs : nullptr);
   if (!competitors) return tl::unexpected(competitors.error());

@@ -218,8 +218,9 @@ void add_relay_flags(CLI::App& app, GenerationFlags& flags) {
                  "a cue counts once the large model wrote this many tokens (default: the profile's, or 5)")
       ->group("Relay")
       ->type_name("N");
-  app.add_option("--max-small-tokens", flags.max_small_tokens,
-                 "longest segment of the small model (default: the profile's, or 64; verified everywhere: what pays here)")
+  app.add_option(
+         "--max-small-tokens", flags.max_small_tokens,
+         "longest segment of the small model (default: the profile's, or 64; verified everywhere: what pays here)")
       ->group("Relay")
       ->type_name("N");
   app.add_option("--random-rate", flags.random_rate, "chance of a handoff at a sentence start, for --policy random")

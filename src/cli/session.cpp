@@ -179,14 +179,23 @@ Status check_engine(const Policy& policy, const Engine& engine) {
               "leave --verify (or +typical, +strict) out");
 }
 
-bool wants_costs(const Policy& policy) {
-  return policy.draft.on() || (policy.handoffs == HandoffRule::always && policy.verify != Verification::off);
+namespace {
+
+bool tries_and_verifies(const Policy& policy) {
+  return policy.handoffs == HandoffRule::always && policy.verify != Verification::off;
+}
+
+}  // namespace
+
+bool wants_costs(const Policy& policy) { return policy.draft.on() || tries_and_verifies(policy); }
+
+bool is_left_to_costs(const Policy& policy, const GenerationFlags& flags) {
+  return tries_and_verifies(policy) && !flags.max_small_tokens;
 }
 
 void fit_to_costs(Policy& policy, const GenerationFlags& flags, const CostModel& costs) {
   constexpr double kDepth = 256;
-  if (flags.max_small_tokens || policy.handoffs != HandoffRule::always || policy.verify == Verification::off) return;
-  policy.max_small_tokens = longest_trial(costs, kDepth);
+  if (is_left_to_costs(policy, flags)) policy.max_small_tokens = longest_trial(costs, kDepth);
 }
 
 std::string policy_to_load(std::span<const std::string> words) {

@@ -41,7 +41,10 @@ struct Session {
 /// Whether what batches cost matters to the policy.
 [[nodiscard]] bool wants_costs(const Policy& policy);
 
-/// Sets what the flags leave to this machine: how long segments get where the small model is tried everywhere.
+/// Whether the flags leave to this machine how long segments get: where the small model is tried everywhere and verified.
+[[nodiscard]] bool is_left_to_costs(const Policy& policy, const GenerationFlags& flags);
+
+/// Then sets it.
 void fit_to_costs(Policy& policy, const GenerationFlags& flags, const CostModel& costs);
 
 /// The policy of a list for which a session has to be opened: one that needs a profile, if any does.

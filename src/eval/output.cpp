@@ -26,7 +26,11 @@ Output output_of(const Completion& completion) {
                                                .small = usage.small,
                                                .forced = usage.forced,
                                                .handoffs = usage.handoffs,
-                                               .dropped = usage.dropped};
+                                               .dropped = usage.dropped,
+                                               .verified = usage.verified,
+                                               .refused = usage.refused,
+                                               .drafted = usage.drafted,
+                                               .accepted = usage.accepted};
   const Timing& timing = completion.timing;
   output.time.total = timing.total;
   output.time.parts = TimeSpent::Parts{.prefill = timing.prefill,
@@ -47,7 +51,11 @@ std::string tokens_to_text(const TokenCounts& tokens) {
                  {"small", tokens.authors->small},
                  {"forced", tokens.authors->forced},
                  {"handoffs", tokens.authors->handoffs},
-                 {"dropped", tokens.authors->dropped}});
+                 {"dropped", tokens.authors->dropped},
+                 {"verified", tokens.authors->verified},
+                 {"refused", tokens.authors->refused},
+                 {"drafted", tokens.authors->drafted},
+                 {"accepted", tokens.authors->accepted}});
   }
   return json.dump();
 }
@@ -64,7 +72,11 @@ TokenCounts tokens_from_text(const std::string& text) {
                       .small = number<Count>(json, "small"),
                       .forced = number<Count>(json, "forced"),
                       .handoffs = number<Count>(json, "handoffs"),
-                      .dropped = number<Count>(json, "dropped")};
+                      .dropped = number<Count>(json, "dropped"),
+                      .verified = number<Count>(json, "verified"),
+                      .refused = number<Count>(json, "refused"),
+                      .drafted = number<Count>(json, "drafted"),
+                      .accepted = number<Count>(json, "accepted")};
   }
   return tokens;
 }

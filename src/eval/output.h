@@ -20,6 +20,8 @@ struct TokenCounts {
   };
   struct Authors {
     std::uint64_t large = 0, small = 0, forced = 0, handoffs = 0, dropped = 0;
+    std::uint64_t verified = 0, refused = 0;  ///< tokens of the small model that the large one checked
+    std::uint64_t drafted = 0, accepted = 0;  ///< guesses that it checked
   };
   std::optional<Phases> phases{};
   std::optional<Authors> authors{};

@@ -131,7 +131,7 @@ TEST(CommandLine, CompareGivesBothTextsAndARatio) {
   EXPECT_NE(result.output.find("--- large-only ---"), std::string::npos);
   EXPECT_NE(result.output.find("--- relay+draft ---"), std::string::npos);
   EXPECT_TRUE(std::regex_search(result.error, std::regex("[0-9.]+x by time"))) << result.error;
-  EXPECT_NE(result.error.find("too small to show speed"), std::string::npos);
+  EXPECT_NE(result.error.find("too small to tell what larger models gain"), std::string::npos);
   const Json json = Json::parse(relaygen("run --temp 0 --compare --json " + kProblem).output);
   EXPECT_EQ(json["large_only"]["usage"]["small_tokens"], 0);
   EXPECT_GT(json["relay+draft"]["usage"]["small_tokens"], 0);

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <set>
 #include <sstream>
 
 #include "eval/store.h"
@@ -59,6 +60,28 @@ TEST_F(Eval, TheDemoNeedsNothingElse) {
     EXPECT_TRUE(holds(result.output, word)) << result.output;
   std::istringstream lines(result.output);
   for (std::string line; std::getline(lines, line) && !line.starts_with("small-only: ");) EXPECT_LE(line.size(), 100u);
+}
+
+// Where the small model is tried everywhere the texts depend on how long its segments get.
+TEST_F(Eval, ALengthThatFollowsFromTheMachineIsKeptWithTheTexts) {
+  const auto length = [](const std::string& db) {
+    auto store = Store::open_to_read(db);
+    EXPECT_TRUE(store);
+    const auto policies = store->policies();
+    EXPECT_TRUE(policies && policies->size() == 1);
+    return policies->front().settings.value("max_small_tokens", 0);
+  };
+  const std::string command = "--dataset demo --temp 0 --policies verified --json --db ";
+  EXPECT_EQ(run(command + path("own.db") + " --first 1").code, 0);
+  const std::set<int> lengths{3, 7, 15, 31, 63};
+  EXPECT_TRUE(lengths.contains(length(path("own.db")))) << length(path("own.db"));
+
+  // As if another machine had begun: this one goes on with its number.
+  EXPECT_EQ(run(command + path("theirs.db") + " --first 1 --max-small-tokens 2").code, 0);
+  const auto more = run(command + path("theirs.db") + " --first 2");
+  EXPECT_EQ(more.code, 0) << more.error;
+  EXPECT_EQ(length(path("theirs.db")), 2);
+  EXPECT_EQ(Json::parse(more.output)["policies"][0]["outputs"], 2);
 }
 
 TEST_F(Eval, JsonHoldsTheReport) {

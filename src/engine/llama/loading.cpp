@@ -221,7 +221,7 @@ Result<ContextHandle> make_context(const LoadPlan& plan, Model which, llama_mode
   params.type_v = *cache_type(plan.model(which).cache_type_v);
   choose_attention(params, options.flash_attention, plan.model(which));
   params.no_perf = true;
-  params.swa_full = true;  // a sliding window would drop cells that a cut needs again
+  params.swa_full = true;     // a sliding window would drop cells that a cut needs again
   params.kv_unified = false;  // the same for one sequence, and unified each decode would go through 256 x 256 of them
   const ErrorCapture errors;
   ContextHandle context(llama_init_from_model(model, params));

@@ -80,7 +80,6 @@ std::size_t calibrated_on(const ChosenProblems& problems, const Profile& profile
   }));
 }
 
-// Records or compares everything that defines the outputs, before models are loaded.
 Result<std::optional<eval::StoredPolicy>> recorded_policy(const eval::Store& store, std::string_view name) {
   auto known = store.policies();
   if (!known) return tl::unexpected(known.error());
@@ -88,17 +87,22 @@ Result<std::optional<eval::StoredPolicy>> recorded_policy(const eval::Store& sto
   return found == known->end() ? std::optional<eval::StoredPolicy>() : std::optional(std::move(*found));
 }
 
+constexpr std::uint32_t kNotYetKnown = 0;  // recorded for a length that follows from the machine
+
 // What an earlier run found on its machine goes on to count: the texts depend on it.
 Result<bool> take_length(const eval::Store& store, PolicyRow& row) {
   const auto recorded = recorded_policy(store, row.name);
   if (!recorded) return tl::unexpected(recorded.error());
   if (!*recorded) return false;
   const OrderedJson& settings = (*recorded)->settings;
-  if (settings.contains("max_small_tokens") && settings["max_small_tokens"].is_number_unsigned())
-    row.prepared.policy.max_small_tokens = settings["max_small_tokens"].get<std::uint32_t>();
+  if (!settings.contains("max_small_tokens") || !settings["max_small_tokens"].is_number_unsigned()) return true;
+  const auto length = settings["max_small_tokens"].get<std::uint32_t>();
+  if (length == kNotYetKnown) return false;
+  row.prepared.policy.max_small_tokens = length;
   return true;
 }
 
+// Records or compares everything that defines the outputs, before models are loaded.
 Status settle(eval::Store& store, const EvalFlags& flags, const ChosenProblems& problems, Rows& rows,
               std::uint64_t seed) {
   if (auto ok = store.begin_anew_if_empty(); !ok) return ok;
@@ -122,7 +126,7 @@ Status settle(eval::Store& store, const EvalFlags& flags, const ChosenProblems& 
     if (is_left_to_costs(row.prepared.policy, flags.generation)) {
       const auto taken = take_length(store, row);
       if (!taken) return tl::unexpected(taken.error());
-      if (!*taken) continue;  // once the length is known
+      if (!*taken) row.prepared.policy.max_small_tokens = kNotYetKnown;
     }
     if (auto ok = store.settle_policy(policy_settings(row, flags)); !ok) return ok;
   }
@@ -227,11 +231,9 @@ Result<bool> write_outputs(eval::Store& store, const EvalFlags& flags, const Cho
     costs = std::move(*measured);
     for (PolicyRow& row : rows.policies) {
       if (!is_left_to_costs(row.prepared.policy, flags.generation)) continue;
-      const auto recorded = recorded_policy(store, row.name);
-      if (!recorded) return tl::unexpected(recorded.error());
-      if (*recorded) continue;
+      if (row.prepared.policy.max_small_tokens != kNotYetKnown) continue;
       fit_to_costs(row.prepared.policy, flags.generation, *costs);
-      if (auto ok = store.settle_policy(policy_settings(row, flags)); !ok) return tl::unexpected(ok.error());
+      if (auto ok = store.replace_policy(policy_settings(row, flags)); !ok) return tl::unexpected(ok.error());
     }
   }
   auto competitors = make_competitors(pair.get(), rows, flags, costs ? &*costs : nullptr);

@@ -110,7 +110,8 @@ void add_model_flags(CLI::App& app, ModelFlags& flags) {
       ->group("Models")
       ->type_name("N")
       ->capture_default_str();
-  app.add_option("--ubatch-size", flags.micro_batch, "-ub: most tokens in one pass over the weights")
+  app.add_option("--ubatch-size", flags.micro_batch,
+                 "-ub: most tokens in one pass over the weights (128 at most without flash attention)")
       ->group("Models")
       ->type_name("N")
       ->capture_default_str();

@@ -15,7 +15,7 @@ struct Session {
   std::unique_ptr<Pair> pair;
   Profile profile;
   PreparedPolicy prepared;
-  std::optional<CostModel> costs;  ///< where drafts are wanted
+  std::optional<CostModel> costs;  ///< where the policy wants them
   std::uint64_t seed = 0;
   bool adapted = false;  ///< handoffs are left, because they would lose time here
 };

@@ -150,6 +150,16 @@ Status Store::settle_policy(const StoredPolicy& policy) {
   });
 }
 
+Status Store::replace_policy(const StoredPolicy& policy) {
+  return impl_->with([&](SQLite::Database& database) -> Status {
+    SQLite::Statement update(database, "UPDATE policies SET settings = ? WHERE name = ?");
+    update.bind(1, to_line(policy.settings));
+    update.bind(2, policy.name);
+    update.exec();
+    return std::monostate{};
+  });
+}
+
 Result<std::vector<StoredPolicy>> Store::policies() const {
   return impl_->with([&](SQLite::Database& database) -> Result<std::vector<StoredPolicy>> {
     std::vector<StoredPolicy> policies;

@@ -88,6 +88,8 @@ class Store {
 
   /// As settle, for the settings of one policy. Policies keep the order in which they came.
   [[nodiscard]] Status settle_policy(const StoredPolicy& policy);
+  /// Puts new settings in place of those of a policy that is recorded.
+  [[nodiscard]] Status replace_policy(const StoredPolicy& policy);
   [[nodiscard]] Result<std::vector<StoredPolicy>> policies() const;
 
   /// Adds the problems that are not there yet, each with its position in the dataset. Errors: also usage, where a

@@ -76,6 +76,9 @@ TEST_F(Eval, ALengthThatFollowsFromTheMachineIsKeptWithTheTexts) {
   const std::set<int> lengths{3, 7, 15, 31, 63};
   EXPECT_TRUE(lengths.contains(length(path("own.db")))) << length(path("own.db"));
 
+  const auto both = run("--dataset demo --first 1 --temp 0 --policies verified,relay --json");
+  EXPECT_EQ(Json::parse(both.output)["baseline"], "verified");  // the first, though its length was found last
+
   // As if another machine had begun: this one goes on with its number.
   EXPECT_EQ(run(command + path("theirs.db") + " --first 1 --max-small-tokens 2").code, 0);
   const auto more = run(command + path("theirs.db") + " --first 2");

@@ -56,7 +56,7 @@ endef
 # Runs all tests of build/PRESET and prints ctest's closing lines.
 define run_tests
 @scripts/quiet build/$(1)/test.log "testing build/$(1)" $(2) ctest --preset $(1) --parallel $(JOBS)
-@grep -E 'tests passed|^Total Test time' build/$(1)/test.log
+@grep -E 'tests passed|^Total Test time|did not run|\(Skipped\)$$' build/$(1)/test.log
 endef
 
 build:

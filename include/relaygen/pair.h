@@ -34,7 +34,7 @@ struct PairOptions {
   std::int32_t threads_batch = 0;  ///< -tb; 0: as threads
   std::int32_t context = 0;        ///< -c; 0: the smaller of the two training windows
   std::int32_t batch = 2048;       ///< -b
-  std::int32_t micro_batch = 512;  ///< -ub; 128 at most where flash attention is off by itself
+  std::int32_t micro_batch = 512;  ///< -ub; 128 at most where `automatic` turns flash attention off
   std::int32_t output_rows = 64;   ///< rows of one decode that may give logits; each takes 4 bytes a token id and model
   FlashAttention flash_attention = FlashAttention::automatic;
   bool use_mmap = true;      ///< --no-mmap

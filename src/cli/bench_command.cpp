@@ -214,12 +214,16 @@ Result<int> bench_pair(const BenchFlags& flags, const std::string& command) {
   Result<std::vector<NamedText>> texts;
   if (!flags.trace.empty()) texts = bench::read_texts(flags.trace);
   if (!texts) return tl::unexpected(texts.error());
-  if (auto ok = check_settings(flags.policies, flags.generation); !ok) return tl::unexpected(ok.error());
+  auto profile = load_profile(generation, models.bundled());
+  if (!profile) return tl::unexpected(profile.error());
+  auto policies = prepare_policies(flags.policies, flags.generation, *profile);
+  if (!policies) return tl::unexpected(policies.error());
   auto session = open_session(models, generation);
   if (!session) return tl::unexpected(session.error());
+  for (const auto& one : *policies) {
+    if (auto ok = check_engine(one.prepared.policy, *session->pair); !ok) return tl::unexpected(ok.error());
+  }
   InterruptiblePair interruptible(*session->pair);
-  auto policies = prepare_policies(flags.policies, flags.generation, session->profile);
-  if (!policies) return tl::unexpected(policies.error());
 
   ProgressBar bar;
   bench::BenchOptions options{

@@ -90,16 +90,17 @@ Result<std::optional<eval::StoredPolicy>> recorded_policy(const eval::Store& sto
 constexpr std::uint32_t kNotYetKnown = 0;  // recorded for a length that follows from the machine
 
 // What an earlier run found on its machine goes on to count: the texts depend on it.
-Result<bool> take_length(const eval::Store& store, PolicyRow& row) {
+Status take_length(const eval::Store& store, PolicyRow& row) {
   const auto recorded = recorded_policy(store, row.name);
   if (!recorded) return tl::unexpected(recorded.error());
-  if (!*recorded) return false;
-  const OrderedJson& settings = (*recorded)->settings;
-  if (!settings.contains("max_small_tokens") || !settings["max_small_tokens"].is_number_unsigned()) return true;
-  const auto length = settings["max_small_tokens"].get<std::uint32_t>();
-  if (length == kNotYetKnown) return false;
-  row.prepared.policy.max_small_tokens = length;
-  return true;
+  std::uint32_t& length = row.prepared.policy.max_small_tokens;
+  if (!*recorded) {
+    length = kNotYetKnown;
+  } else if (const OrderedJson& settings = (*recorded)->settings;
+             settings.contains("max_small_tokens") && settings["max_small_tokens"].is_number_unsigned()) {
+    length = settings["max_small_tokens"].get<std::uint32_t>();
+  }
+  return std::monostate{};
 }
 
 // Records or compares everything that defines the outputs, before models are loaded.
@@ -124,9 +125,7 @@ Status settle(eval::Store& store, const EvalFlags& flags, const ChosenProblems& 
   for (auto& row : rows.policies) {
     if (row.name == "random" && flags.random_rate == "match") continue;  // once the rate is known
     if (is_left_to_costs(row.prepared.policy, flags.generation)) {
-      const auto taken = take_length(store, row);
-      if (!taken) return tl::unexpected(taken.error());
-      if (!*taken) row.prepared.policy.max_small_tokens = kNotYetKnown;
+      if (auto ok = take_length(store, row); !ok) return ok;
     }
     if (auto ok = store.settle_policy(policy_settings(row, flags)); !ok) return ok;
   }
@@ -149,11 +148,10 @@ Status match_rate(eval::Store& store, Pair* pair, Rows& rows, const ChosenProble
   const auto row = std::find_if(rows.policies.begin(), rows.policies.end(),
                                 [](const PolicyRow& one) { return one.name == "random"; });
   if (row == rows.policies.end() || flags.random_rate != "match") return std::monostate{};
-  const auto known = store.policies();
-  if (!known) return tl::unexpected(known.error());
-  for (const auto& one : *known) {
-    if (one.name != "random" || !one.settings.value("matched", false)) continue;
-    row->prepared.policy.random_rate = one.settings.value("random_rate", 0.0);
+  const auto recorded = recorded_policy(store, row->name);
+  if (!recorded) return tl::unexpected(recorded.error());
+  if (*recorded && (*recorded)->settings.value("matched", false)) {
+    row->prepared.policy.random_rate = (*recorded)->settings.value("random_rate", 0.0);
     return std::monostate{};
   }
   GenerationFlags generation = flags.generation;
@@ -230,7 +228,6 @@ Result<bool> write_outputs(eval::Store& store, const EvalFlags& flags, const Cho
     if (!measured) return tl::unexpected(measured.error());
     costs = std::move(*measured);
     for (PolicyRow& row : rows.policies) {
-      if (!is_left_to_costs(row.prepared.policy, flags.generation)) continue;
       if (row.prepared.policy.max_small_tokens != kNotYetKnown) continue;
       fit_to_costs(row.prepared.policy, flags.generation, *costs);
       if (auto ok = store.replace_policy(policy_settings(row, flags)); !ok) return tl::unexpected(ok.error());

@@ -43,10 +43,9 @@ std::optional<std::filesystem::path> cache_file(const Pair& pair, const ModelFla
         .add(model->cache_type_v);
   }
   // The same weights take another time in another build of this program or of llama.cpp.
-  const auto build = file_fingerprint("/proc/self/exe");
-  if (!build) return std::nullopt;
+  const auto build = file_fingerprint("/proc/self/exe").value_or(program());
   hash.add(to_line(describe_machine(pair.info().threads)))
-      .add(*build)
+      .add(build)
       .add(pair.info().engine)
       .add(static_cast<std::uint64_t>(options->micro_batch))
       .add(static_cast<std::uint64_t>(pair.limits().batch))

@@ -111,7 +111,7 @@ void add_model_flags(CLI::App& app, ModelFlags& flags) {
       ->type_name("N")
       ->capture_default_str();
   app.add_option("--ubatch-size", flags.micro_batch,
-                 "-ub: most tokens in one pass over the weights (128 at most without flash attention)")
+                 "-ub: most tokens in one pass over the weights (128 at most on CPUs with -fa auto)")
       ->group("Models")
       ->type_name("N")
       ->capture_default_str();

@@ -134,7 +134,10 @@ Result<int> plan(const PlanFlags& flags, const std::string& command) {
   Result<std::vector<NamedText>> texts;
   if (!flags.trace.empty()) texts = bench::read_texts(flags.trace);
   if (!texts) return tl::unexpected(texts.error());
-  if (auto ok = check_settings(flags.policies, flags.generation); !ok) return tl::unexpected(ok.error());
+  auto profile = load_profile(generation, models.bundled());
+  if (!profile) return tl::unexpected(profile.error());
+  auto policies = prepare_policies(flags.policies, flags.generation, *profile);
+  if (!policies) return tl::unexpected(policies.error());
   auto session = open_session(models, generation);
   if (!session) return tl::unexpected(session.error());
   InterruptiblePair interruptible(*session->pair);
@@ -145,8 +148,6 @@ Result<int> plan(const PlanFlags& flags, const std::string& command) {
                             session->pair->info().window),
                 "give a larger -c, or less --depth");
   }
-  auto policies = prepare_policies(flags.policies, flags.generation, session->profile);
-  if (!policies) return tl::unexpected(policies.error());
   auto costs = measure(flags, *session->pair);
   if (!costs) return tl::unexpected(costs.error());
   for (auto& one : *policies) fit_to_costs(one.prepared.policy, flags.generation, *costs);

@@ -69,11 +69,17 @@ void warn_of_foreign_profile(const Profile& profile, const PairInfo& info) {
   }
 }
 
+constexpr double kDepth = 256;  // tokens in the cache where costs are compared
+
+bool tries_and_verifies(const Policy& policy) {
+  return policy.handoffs == HandoffRule::always && policy.verify != Verification::off;
+}
+
 // Where handing over loses time on this machine it is left, and that is said once.
 void adapt(Session& session, const ModelFlags& models) {
   Policy& policy = session.prepared.policy;
   if (policy.handoffs != HandoffRule::cues || policy.verify != Verification::off || models.bundled()) return;
-  constexpr double kUsualShare = 0.28, kUsualSegment = 16, kDepth = 256;
+  constexpr double kUsualShare = 0.28, kUsualSegment = 16;
   const auto& calibration = session.profile.calibration;
   const double share = calibration && calibration->share ? calibration->share->value : kUsualShare;
   if (!(share > 0 && share < 1)) return;
@@ -161,6 +167,7 @@ Status check_settings(std::span<const std::string> words, const GenerationFlags&
 
 Result<std::vector<bench::NamedPolicy>> prepare_policies(std::span<const std::string> words,
                                                          const GenerationFlags& flags, const Profile& profile) {
+  if (auto ok = check_settings(words, flags); !ok) return tl::unexpected(ok.error());
   std::vector<bench::NamedPolicy> policies;
   for (const std::string& word : words) {
     PolicyChoice choice = policy_choice(flags);
@@ -179,14 +186,6 @@ Status check_engine(const Policy& policy, const Engine& engine) {
               "leave --verify (or +typical, +strict) out");
 }
 
-namespace {
-
-bool tries_and_verifies(const Policy& policy) {
-  return policy.handoffs == HandoffRule::always && policy.verify != Verification::off;
-}
-
-}  // namespace
-
 bool wants_costs(const Policy& policy) { return policy.draft.on() || tries_and_verifies(policy); }
 
 bool is_left_to_costs(const Policy& policy, const GenerationFlags& flags) {
@@ -194,7 +193,6 @@ bool is_left_to_costs(const Policy& policy, const GenerationFlags& flags) {
 }
 
 void fit_to_costs(Policy& policy, const GenerationFlags& flags, const CostModel& costs) {
-  constexpr double kDepth = 256;
   if (is_left_to_costs(policy, flags)) policy.max_small_tokens = longest_trial(costs, kDepth);
 }
 

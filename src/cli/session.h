@@ -30,7 +30,7 @@ struct Session {
 /// Before anything is loaded. Errors: usage (a flag that means nothing for any of these policies).
 [[nodiscard]] Status check_settings(std::span<const std::string> words, const GenerationFlags& flags);
 
-/// The named policies of a list, with the flags' settings. Errors: those of prepare_policy.
+/// The named policies of a list, with the flags' settings. Errors: those of check_settings and prepare_policy.
 [[nodiscard]] Result<std::vector<bench::NamedPolicy>> prepare_policies(std::span<const std::string> words,
                                                                        const GenerationFlags& flags,
                                                                        const Profile& profile);

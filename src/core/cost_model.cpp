@@ -90,15 +90,20 @@ PartTimes ideal_time(std::span<const Batch> schedule, const CostModel& costs) {
   return times;
 }
 
+namespace {
+
+// The large model checks so many tokens of the small one, and writes one.
+double checked_seconds(const CostModel& costs, double tokens, double depth) {
+  return costs.large.seconds(1 + tokens, depth) +
+         tokens * (costs.output_row + costs.small.seconds(1, depth) + 2 * costs.choice);
+}
+
+}  // namespace
+
 double drafted_rate(const CostModel& costs, double acceptance, double depth) {
   constexpr std::size_t kLongest = 31;
-  const double token = costs.small.seconds(1, depth);
   return best_draft_length({}, acceptance, 1, acceptance > 0 ? kLongest : 0,
-                           [&](std::size_t k) {
-                             const auto guesses = static_cast<double>(k);
-                             return costs.large.seconds(1 + guesses, depth) +
-                                    guesses * (costs.output_row + token + 2 * costs.choice);
-                           })
+                           [&](std::size_t k) { return checked_seconds(costs, static_cast<double>(k), depth); })
       .rate;
 }
 
@@ -109,11 +114,10 @@ std::uint32_t longest_trial(const CostModel& costs, double depth) {
   for (const std::uint32_t tokens : {3U, 7U, 15U, 31U, 63U}) {
     const auto k = static_cast<double>(tokens);
     const double expected = (1 - std::pow(kAgreed, k + 1)) / (1 - kAgreed);
-    const double seconds = costs.large.seconds(1 + k, depth) + costs.choice +
-                           k * (costs.output_row + costs.small.seconds(1, depth) + 2 * costs.choice);
-    if (expected / seconds <= best_rate) continue;
+    const double rate = expected / checked_seconds(costs, k, depth);
+    if (rate <= best_rate) continue;
     best = tokens;
-    best_rate = expected / seconds;
+    best_rate = rate;
   }
   return best;
 }

@@ -98,12 +98,13 @@ DraftLength Drafter::expect(const GuessSource* source) const {
     const double ahead = k > made ? source->seconds(made, k - made, depth_, *costs_) : 0;
     return spent_ + ahead + batch_seconds(k);
   };
-  const Acceptance* further = source == nullptr ? nullptr : &source->acceptance;
-  const DraftLength best =
-      best_draft_length(chances_, further == nullptr ? 0 : further->rate(), batch_.reach, most, seconds);
-  if (best.tokens > 0) return best;
-  // As it looks guessing does not pay: it is left once hardly anything speaks for it.
-  return best_draft_length(hopes_, further == nullptr ? 0 : further->hope(), batch_.reach, most, seconds);
+  const auto best = [&](std::span<const double> made_chances, double further) {
+    return best_draft_length(made_chances, further, batch_.reach, most, seconds);
+  };
+  const DraftLength likely = best(chances_, source == nullptr ? 0 : source->acceptance.rate());
+  if (likely.tokens > 0) return likely;
+  // As it looks guessing does not pay: it is left only where hoping for more does not help either.
+  return best(hopes_, source == nullptr ? 0 : source->acceptance.hope());
 }
 
 void Drafter::add(GuessSource& source, const Guess& guess, Loop& loop) {

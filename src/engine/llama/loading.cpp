@@ -132,6 +132,28 @@ Status check_generates(const ModelHandle& model, const std::string& path) {
               "give a decoder-only language model");
 }
 
+bool is_on_cpu(const ModelOptions& model) {
+  if (model.gpu_layers == 0) return true;
+  for (std::size_t i = 0; i < ggml_backend_dev_count(); ++i) {
+    const auto kind = ggml_backend_dev_type(ggml_backend_dev_get(i));
+    if (kind == GGML_BACKEND_DEVICE_TYPE_GPU || kind == GGML_BACKEND_DEVICE_TYPE_IGPU) return false;
+  }
+  return true;
+}
+
+/// llama.cpp's automatic choice is flash attention wherever it exists. On CPUs its loop for batches of fewer than 64 rows,
+/// which is all that generation has, takes 1.3 to 2.5 times as long as plain attention (docs/measurements.md).
+void choose_attention(llama_context_params& params, FlashAttention wish, const ModelOptions& model) {
+  params.flash_attn_type = wish == FlashAttention::on    ? LLAMA_FLASH_ATTN_TYPE_ENABLED
+                           : wish == FlashAttention::off ? LLAMA_FLASH_ATTN_TYPE_DISABLED
+                                                         : LLAMA_FLASH_ATTN_TYPE_AUTO;
+  if (wish != FlashAttention::automatic || ggml_is_quantized(params.type_v) || !is_on_cpu(model)) return;
+  params.flash_attn_type = LLAMA_FLASH_ATTN_TYPE_DISABLED;
+  // Plain attention keeps the scores of all rows of a pass, and more rows do not make prompts faster here.
+  constexpr std::uint32_t kMostRows = 128;
+  params.n_ubatch = std::min(params.n_ubatch, kMostRows);
+}
+
 }  // namespace
 
 Result<LoadPlan> make_plan(const PairOptions& options) {
@@ -179,32 +201,6 @@ Result<ModelHandle> load_model(const LoadPlan& plan, Model which, LoadDepth dept
                           reason.empty() ? "llama.cpp gives no reason" : reason),
               fmt::format("use a model that llama.cpp {} supports", llama_version()));
 }
-
-namespace {
-
-bool is_on_cpu(const ModelOptions& model) {
-  if (model.gpu_layers == 0) return true;
-  for (std::size_t i = 0; i < ggml_backend_dev_count(); ++i) {
-    const auto kind = ggml_backend_dev_type(ggml_backend_dev_get(i));
-    if (kind == GGML_BACKEND_DEVICE_TYPE_GPU || kind == GGML_BACKEND_DEVICE_TYPE_IGPU) return false;
-  }
-  return true;
-}
-
-/// llama.cpp's automatic choice is flash attention wherever it exists. On CPUs its loop for batches of fewer than 64 rows,
-/// which is all that generation has, takes 1.3 to 2.5 times as long as plain attention (docs/measurements.md).
-void choose_attention(llama_context_params& params, FlashAttention wish, const ModelOptions& model) {
-  params.flash_attn_type = wish == FlashAttention::on    ? LLAMA_FLASH_ATTN_TYPE_ENABLED
-                           : wish == FlashAttention::off ? LLAMA_FLASH_ATTN_TYPE_DISABLED
-                                                         : LLAMA_FLASH_ATTN_TYPE_AUTO;
-  if (wish != FlashAttention::automatic || ggml_is_quantized(params.type_v) || !is_on_cpu(model)) return;
-  params.flash_attn_type = LLAMA_FLASH_ATTN_TYPE_DISABLED;
-  // Plain attention keeps the scores of all rows of a pass, and more rows do not make prompts faster here.
-  constexpr std::uint32_t kMostRows = 128;
-  params.n_ubatch = std::min(params.n_ubatch, kMostRows);
-}
-
-}  // namespace
 
 Result<ContextHandle> make_context(const LoadPlan& plan, Model which, llama_model* model) {
   const PairOptions& options = plan.options;
